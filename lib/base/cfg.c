@@ -22,7 +22,7 @@
  */
 struct parser {
 	const char *file;
-	const char *next, *end; /* The text that inih has not read. */
+	const char *next, *end; /* The text that inih has not read yet. */
 	unsigned line;          /* The last one that inih read. */
 	char *section;          /* Owned. */
 	int (*entry)(void *ctx, const struct cfg_entry *entry, struct err *err);
@@ -46,7 +46,7 @@ is_rest_empty(const char *s)
 	return !*s || *s == ';' || *s == '#';
 }
 
-/* Reads "[name]", notes it as the section and hands it to the caller. */
+/* Reads "[name]", stores it as the section and passes it to the caller. */
 static int
 take_heading(struct parser *p, const char *s)
 {
@@ -80,7 +80,7 @@ check_line(struct parser *p, const char *line)
 		return 0;
 	if (*s == '[')
 		return take_heading(p, s);
-	/* inih would take "a:b = c" for the key 'a'. */
+	/* inih would read "a:b = c" as the key 'a'. */
 	key_length = strcspn(s, "=:");
 	if (s[key_length] != '=')
 		return fail(p, "expected 'key = value' or '[section]'");

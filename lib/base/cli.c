@@ -53,7 +53,7 @@ print_verbs(const struct cli_program *program, FILE *out)
 		cli_typed());
 }
 
-/* Verbs of two words have the page of the first, those of sim one for all. */
+/* A verb of two words has the page of its first word; all verbs of sim share a page. */
 void
 cli_print_page(const struct cli_verb *verb, FILE *out)
 {
@@ -145,7 +145,7 @@ cli_main(const struct cli_program *program, int argc, char **argv)
 {
 	const struct cli_verb *verb;
 
-	setlocale(LC_CTYPE, ""); /* Only to know the terminal's characters. */
+	setlocale(LC_CTYPE, ""); /* For the terminal's character set. */
 	log_set_program(program->name);
 	typed = argc ? as_typed(program->name, argv[0]) : NULL;
 	if (argc < 2) {
@@ -192,7 +192,7 @@ cli_finish(int status)
 	if (errno != EPIPE)
 		fprintf(stderr, "%s: cannot write all of the output: %s\n",
 			log_program(), strerror(errno));
-	/* Only once: verbs and main() both finish. */
+	/* Prevents a second report: verbs and main() both finish. */
 	__fpurge(stdout);
 	clearerr(stdout);
 	return status ? status : CLI_NO;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * cli_opts.c - options of a command line, and their help.
- */
+/* cli_opts.c - command-line options and their help. */
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -29,7 +27,7 @@
 
 /* ---- Help ------------------------------------------------------------------- */
 
-/* 'text' and a newline, in the right-hand column of the options. */
+/* Writes 'text' and a newline in the right column of the options. */
 static void
 print_wrapped(const char *text, FILE *out)
 {
@@ -302,8 +300,8 @@ find_opt(const struct cli_opt *opts, size_t n, int code)
 }
 
 /*
- * True if the 'value' of an option, in a word of its own, is a long option: then the
- * value was probably forgotten.  "--output=--json" is still possible.
+ * True if an option's 'value', in a word of its own, is a long option: the value was
+ * probably forgotten.  "--output=--json" is still possible.
  */
 static bool
 is_option(const struct option *longs, const char *word, const char *value)

@@ -23,22 +23,22 @@ struct instream {
 	char *path; /* For messages; owned. */
 	int fd;
 	struct archive *archive; /* Owned. */
-	/* Why the file cannot be read any more: -errno, or a text.  Libarchive, which
-	 * reads through us, may forget that it failed. */
+	/* The failure: -errno, or a text.  Kept because libarchive, which reads through
+	 * this module, may forget that it failed. */
 	int error;
 	const char *why;
-	bool is_over;            /* At the end, or failed for 'why'. */
-	bool is_gzip, is_member; /* Of gzip: amid a member of the file. */
+	bool is_over;            /* At the end, or failed with 'why'. */
+	bool is_gzip, is_member; /* A gzip file; inside one of its members. */
 	z_stream gzip;
-	uint8_t raw[BLOCK_BYTES]; /* Of the file; from 'at' on not yet handed on. */
+	uint8_t raw[BLOCK_BYTES]; /* Of the file; not passed on: from 'at' to 'n'. */
 	size_t at, n;
 	uint8_t unzipped[BLOCK_BYTES];
 	const uint8_t *block; /* Unpacked by libarchive, not yet read; borrowed. */
 	size_t block_n;
-	int64_t block_end; /* Where it ends in the unpacked file. */
+	int64_t block_end; /* The block's end in the unpacked file. */
 };
 
-/* ---- The file ------------------------------------------------------------------------- */
+/* ---- The file -------------------------------------------------------------------- */
 
 /* Reads until 'want' bytes or the end; false on failure. */
 static bool
@@ -66,8 +66,8 @@ is_gzip(const struct instream *s)
 	       memcmp(s->raw + s->at, gzip_magic, sizeof gzip_magic) == 0;
 }
 
-/* Inflates at least a byte; 0 at the end, -1 on failure.  gzip(1) passes over what is
- * behind the last member, and so does this. */
+/* Inflates at least a byte; 0 at the end, -1 on failure.  Like gzip(1), ignores bytes
+ * after the last member. */
 static la_ssize_t
 unzip(struct instream *s)
 {
@@ -101,7 +101,7 @@ unzip(struct instream *s)
 	return (la_ssize_t)(sizeof s->unzipped - s->gzip.avail_out);
 }
 
-/* Libarchive's: the next bytes of the file. */
+/* Callback of libarchive: the next bytes of the file. */
 static la_ssize_t
 read_block(struct archive *archive, void *ctx, const void **ret_block)
 {
@@ -123,7 +123,7 @@ read_block(struct archive *archive, void *ctx, const void **ret_block)
 	return n;
 }
 
-/* ---- Archives ------------------------------------------------------------------------- */
+/* ---- Archives -------------------------------------------------------------------- */
 
 static int
 fail(const struct instream *s, struct err *err)
@@ -133,7 +133,7 @@ fail(const struct instream *s, struct err *err)
 	if (s->error)
 		return err_set_errno(err, s->path, s->error, "cannot read");
 	why = s->why ? s->why : archive_error_string(s->archive);
-	/* What liblzma says, and libarchive of other formats. */
+	/* The messages of liblzma, and of libarchive for other formats. */
 	if (why && (strstr(why, "No progress is possible") || strstr(why, "runcated") ||
 		    why == cut_off)) {
 		err_set(err, s->path, 0, 0, "cannot be unpacked: %s", cut_off);
@@ -143,7 +143,7 @@ fail(const struct instream *s, struct err *err)
 		       why ? why : "damaged");
 }
 
-/* Where the member's name begins, if that file is not there but the one before is. */
+/* The member's name in "FILE:MEMBER", or NULL if a file has the whole name. */
 static const char *
 member_of(const char *path)
 {
@@ -169,7 +169,7 @@ find_member(struct instream *s, const char *member, struct err *err)
 	s->is_over = r == ARCHIVE_EOF;
 	if (s->is_over && member)
 		return err_set(err, s->path, 0, 0, "has no member '%.200s'", member);
-	/* Packed again and again, a small file is as large as one likes. */
+	/* A file packed several times could unpack to any size. */
 	for (int i = 0; i < archive_filter_count(s->archive); i++)
 		n_packed += archive_filter_code(s->archive, i) != ARCHIVE_FILTER_NONE;
 	if (n_packed > 1)
@@ -184,7 +184,7 @@ find_member(struct instream *s, const char *member, struct err *err)
 	return 0;
 }
 
-/* 'path' is borrowed no longer than the call. */
+/* Borrows 'path' only during the call. */
 static int
 open_stream(const char *path, bool knows_archives, const char *member,
 	    struct instream **ret_stream, struct err *err)
@@ -207,7 +207,7 @@ open_stream(const char *path, bool knows_archives, const char *member,
 	BUG_ON(s->is_gzip && inflateInit2(&s->gzip, 16 + MAX_WBITS) != Z_OK);
 	s->archive = archive_read_new();
 	BUG_ON(!s->archive);
-	/* Not all that libarchive knows: for some it runs programs. */
+	/* Only some filters: for others libarchive runs programs. */
 	archive_read_support_filter_gzip(s->archive);
 	archive_read_support_filter_xz(s->archive);
 	archive_read_support_filter_zstd(s->archive);
@@ -222,7 +222,7 @@ open_stream(const char *path, bool knows_archives, const char *member,
 		r = fail(s, err);
 	if (r == 0)
 		r = find_member(s, member, err);
-	/* What is cut off early is read like what is cut off late. */
+	/* Handles a file truncated at its start like one truncated later. */
 	if (r == -ENODATA && !member) {
 		s->is_over = true;
 		s->why = cut_off;
@@ -253,7 +253,7 @@ instream_open_member(const char *path, struct instream **ret_stream, struct err 
 	return r;
 }
 
-/* ---- Reading -------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------- */
 
 ssize_t
 instream_read(struct instream *s, uint8_t *bytes, size_t n, struct err *err)

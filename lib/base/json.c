@@ -74,7 +74,7 @@ number_length(const char *text)
 			return 0;
 		s += n;
 	}
-	/* cJSON would accept these as parts of it. */
+	/* cJSON would take these characters as parts of the number. */
 	return strchr("0123456789+-.eE", *s) && *s ? 0 : (size_t)(s - text);
 }
 
@@ -407,7 +407,7 @@ json_check_keys(const struct json_doc *doc, const struct json *object,
 			err_suggest(err, child->string, keys);
 			return -EINVAL;
 		}
-		/* cJSON finds the first of two; the author may mean the second. */
+		/* A duplicate: cJSON uses the first, the author may mean the other. */
 		if (json_find(object, child->string) != from_cjson(child))
 			return json_fail(doc, from_cjson(child), err,
 					 "key '%s' is given twice", child->string);
@@ -498,7 +498,7 @@ json_get_int(const struct json_doc *doc, const struct json *object, const char *
 	if (get_number(doc, object, key, &found, err) < 0)
 		return -EINVAL;
 	value = found->valuedouble;
-	/* Beyond these a double is not exact. */
+	/* Beyond these limits a double is not exact. */
 	if (min < -(int64_t)MAX_EXACT)
 		min = -(int64_t)MAX_EXACT;
 	if (max > (int64_t)MAX_EXACT)

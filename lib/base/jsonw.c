@@ -45,7 +45,7 @@ new_line(struct jsonw *w)
 		fputs_unlocked("  ", w->out);
 }
 
-/* Characters that need no check; most texts have no others. */
+/* Counts leading characters that need no escape: in most texts, all. */
 static size_t
 plain_length(const char *s)
 {
@@ -199,7 +199,7 @@ jsonw_num(struct jsonw *w, const char *key, double value)
 		return;
 	}
 	if (value == floor(value) && fabs(value) < 1e15) {
-		/* No exponent and no "-0" where it is a whole number. */
+		/* Writes whole numbers without exponent and without "-0". */
 		put_int(w, (int64_t)value);
 		return;
 	}

@@ -15,7 +15,7 @@ static const char *program_name = "antiphase";
 
 static const struct {
 	const char *word;
-	int priority; /* As syslog numbers them, and the journal. */
+	int priority; /* As in syslog and the journal. */
 } levels[] = {
 	[LOG_LEVEL_ERR] = { "error", 3 },
 	[LOG_LEVEL_WARN] = { "warning", 4 },

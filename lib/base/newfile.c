@@ -11,7 +11,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 
-/* Temporary names that are tried. */
+/* Number of temporary names to try. */
 #define MAX_NAMES 1000
 
 /* A file without a name in the folder of 'path': it vanishes if the process ends. */

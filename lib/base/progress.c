@@ -13,9 +13,9 @@
 #define QUIET_NS         INT64_C(1000000000)
 #define INTERVAL_NS      INT64_C(200000000)
 #define JSON_INTERVAL_NS INT64_C(1000000000)
-/* Between lines without a known end. */
+/* Interval of lines if the end is unknown. */
 #define OPEN_ENDED_INTERVAL_NS INT64_C(60000000000)
-/* From this fraction on the time left is shown. */
+/* The remaining time is shown from this fraction on. */
 #define LEFT_FRAC 0.05
 
 const char *const progress_words[] = { "auto", "json", "none", NULL };
@@ -120,7 +120,7 @@ put_json(const struct progress *p, double frac, int64_t elapsed_ns)
 	BUG_ON(!out);
 	jsonw_line(&w, out, "antiphase.progress/1");
 	jsonw_str(&w, "what", p->what);
-	/* Not rounded up, since 1 means the end. */
+	/* Rounds down, because 1 means the end. */
 	jsonw_num(&w, "share", p->unit ? NAN : floor(frac * 1e4 + 1e-5) / 1e4);
 	put_count(&w, "n_done", p->unit || p->n_all, p->n_done);
 	put_count(&w, "n_all", p->n_all > 0, p->n_all);

@@ -77,9 +77,9 @@ middle_of(double a, double b, double c)
 }
 
 /*
- * Hoare's selection: x[k] becomes what it is in sorted order, with nothing larger
- * before it and nothing smaller behind it.  After MAX_PIVOTS bad pivots it sorts the
- * rest.
+ * Hoare's selection: x[k] gets the value that it has in sorted order, with no larger
+ * value before it and no smaller one after it.  After MAX_PIVOTS bad pivots it sorts
+ * the rest.
  */
 static void
 select_kth(double *x, size_t n, size_t k)
@@ -137,7 +137,7 @@ stats_median(double *x, size_t n)
 double
 stats_harrell_davis(const double *sorted, size_t n, size_t n_free, double *ret_se)
 {
-	/* Standard deviation of the beta distribution with (n_free + 1) / 2 twice. */
+	/* Standard deviation of the beta distribution, both shapes (n_free + 1) / 2. */
 	double sd = 0.5 / sqrt((double)n_free + 2), sum = 0, weights = 0;
 	double median = sorted[n / 2], squares = 0;
 
@@ -169,7 +169,7 @@ stats_hodges_lehmann(const double *x, size_t n)
 }
 
 /*
- * Beyond the table: the Cornish-Fisher expansion round the normal quantile z
+ * Beyond the table: the Cornish-Fisher expansion around the normal quantile z
  * (Abramowitz and Stegun 26.7.5), within 2e-6 there.
  */
 static double

@@ -18,7 +18,7 @@ struct entry {
 
 struct strtab {
 	struct entry *hash;          /* The same entries, by name. */
-	VEC(struct entry *) entries; /* Owned; by number; NULL: free. */
+	VEC(struct entry *) entries; /* Owned; indexed by number; NULL: free. */
 	VEC(uint32_t) free_ids;
 };
 

@@ -6,7 +6,7 @@
 
 #include "lib/base/utf8.h"
 
-/* Adds a coordinate, to a hundredth of a pixel, without trailing zeros. */
+/* Adds a coordinate rounded to 0.01 pixels, without trailing zeros. */
 static void
 put_num(struct strbuf *text, double value)
 {
@@ -96,7 +96,7 @@ put_point(struct svg *svg, const char *command, double cx, double cy, double r,
 	put_num(&svg->text, cy - r * cos(2 * M_PI * turn));
 }
 
-/* Adds an arc to 'to' by way of the middle: an arc cannot be a whole turn. */
+/* Adds an arc to 'to' as two halves, because an SVG arc cannot be a whole turn. */
 static void
 put_arc(struct svg *svg, double cx, double cy, double r, double from, double to)
 {

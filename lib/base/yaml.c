@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * yaml.c - YAML in, as a JSON document.
+ * yaml.c - reader of YAML as a JSON document.
  *
- * libyaml turns the text into events, and each event adds one value to a tree of cJSON.
+ * libyaml turns the text into events; each adds one value to a tree of cJSON.
  */
 #include "lib/base/yaml.h"
 
@@ -22,8 +22,8 @@
 /* A mapping or sequence that has not ended. */
 struct level {
 	cJSON *value;        /* Borrowed. */
-	struct strtab *keys; /* Owned.  So far, of a mapping; else NULL. */
-	uint32_t key;        /* In 'keys': what awaits its value; or STRTAB_NONE. */
+	struct strtab *keys; /* Owned.  Keys of a mapping so far; else NULL. */
+	uint32_t key;        /* The key that awaits its value, or STRTAB_NONE. */
 	struct json_place key_place;
 };
 
@@ -32,8 +32,8 @@ struct reader {
 	const char *text;
 	yaml_parser_t parser;
 	VEC(struct json_place) places;
-	struct level levels[YAML_MAX_DEPTH + 1]; /* The first one: the documents. */
-	unsigned depth;                          /* Of the innermost level. */
+	struct level levels[YAML_MAX_DEPTH + 1]; /* The first holds the documents. */
+	unsigned depth;                          /* The index of the innermost level. */
 	struct err *err;
 };
 
@@ -50,7 +50,7 @@ place_of(yaml_mark_t mark)
 				    (unsigned)mark.column + 1 };
 }
 
-/* Says what libyaml did not like. */
+/* Fills 'err' with libyaml's error. */
 static int
 fail_syntax(struct reader *rd)
 {
@@ -58,7 +58,7 @@ fail_syntax(struct reader *rd)
 	struct json_place place = place_of(parser->problem_mark);
 
 	BUG_ON(parser->error == YAML_MEMORY_ERROR);
-	/* For bytes that are not text it has only the offset. */
+	/* For invalid characters libyaml has only the offset. */
 	if (parser->error == YAML_READER_ERROR)
 		place = json_place_at(rd->text, parser->problem_offset);
 	return err_set(rd->err, rd->file, place.line, place.column,
@@ -77,7 +77,7 @@ open_level(struct reader *rd, cJSON *value)
 	};
 }
 
-/* Puts 'value', which is taken, into the innermost level. */
+/* Adds 'value', whose ownership it takes, to the innermost level. */
 static int
 add_value(struct reader *rd, cJSON *value, struct json_place place)
 {
@@ -181,7 +181,7 @@ read_event(struct reader *rd, const yaml_event_t *event)
 	case YAML_MAPPING_END_EVENT:
 		strtab_free(rd->levels[rd->depth--].keys);
 		return 0;
-	default: /* Where the stream and documents begin and end. */
+	default: /* Where the stream and documents start and end. */
 		return 0;
 	}
 }

@@ -31,7 +31,7 @@ struct loop;
 struct child_result {
 	const char *text; /* Its stdout, terminated. */
 	size_t n;
-	const char *said; /* The begin of its stderr, terminated. */
+	const char *said; /* The start of its stderr, terminated. */
 	int status;       /* Exit status; -1: ended by a signal or killed by us. */
 	int signal;       /* The signal that ended it, if not sent by us; else 0. */
 	/*

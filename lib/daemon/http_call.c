@@ -98,7 +98,7 @@ is_host(const char *text)
 	       (!text[n] || (text[n] == ':' && is_port(text + n + 1)));
 }
 
-/* The begin of a URL for 'address'; 0, -EINVAL or -EACCES. */
+/* The start of a URL for 'address'; 0, -EINVAL or -EACCES. */
 static int
 read_address(const char *address, bool is_anywhere, struct strbuf *url, struct err *err)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The gate: decides for a bound socket whether a public key is allowed (ZAP, RFC 27).
+ * bus_gate.c - the check whether a bound socket accepts a public key (ZAP, RFC 27).
  *
- * ZeroMQ's own thread asks through a socket of this context, and only the one connection
- * waits for the answer, so the loop may give it later.
+ * ZeroMQ's thread asks through a socket of this context.  Only the one connection waits
+ * for the reply, so the loop may send it later.
  */
 #include <errno.h>
 #include <string.h>
@@ -103,7 +103,7 @@ answer(struct bus_context *context, const uint8_t *peer, size_t peer_n,
 			 (i < 3 ? ZMQ_SNDMORE : 0) | ZMQ_DONTWAIT);
 }
 
-/* Takes one request of the parts peer, empty, and those of ZAP; false without one. */
+/* Receives a request: the parts peer, empty, and those of ZAP; false without one. */
 static bool
 serve_gate(struct bus_context *context)
 {

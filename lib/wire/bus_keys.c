@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keys of the bus: CURVE pairs as text (Z85, RFC 32) in a directory of files. */
+/* bus_keys.c - keys of the bus: CURVE pairs as text (Z85, RFC 32), in files. */
 #include "lib/wire/bus_keys.h"
 
 #include <dirent.h>
@@ -19,11 +19,9 @@
 
 #define MAX_ALLOWED 65536
 
-/* ---- Files --------------------------------------------------------------------------- */
+/* ---- Files ----------------------------------------------------------------------- */
 
-/*
- * Reads a key from a file of one line.  A secret one may not be readable by others.
- */
+/* Reads a key from a file of one line.  A secret key must be private to its user. */
 static int
 read_key(const char *path, bool is_secret, char ret_z85[BUS_Z85_CHARS + 1],
 	 struct err *err)
@@ -109,7 +107,7 @@ bus_key_check(const char *z85)
 	uint8_t bytes[BUS_KEY_BYTES];
 	int error = 0;
 
-	/* zmq_z85_decode() looks up other characters without a check of its own. */
+	/* zmq_z85_decode() does not check for other characters. */
 	for (size_t i = 0; z85[i]; i++) {
 		if (i >= BUS_Z85_CHARS || z85[i] <= ' ' || z85[i] > '~')
 			return -EINVAL;
@@ -120,7 +118,7 @@ bus_key_check(const char *z85)
 	return error;
 }
 
-/* ---- A pair of our own ---------------------------------------------------------------- */
+/* ---- Our own pair ---------------------------------------------------------------- */
 
 int
 bus_keys_new(const char *directory, struct err *err)
@@ -147,7 +145,7 @@ out:
 	return error;
 }
 
-/* ---- Keys of others -------------------------------------------------------------------- */
+/* ---- Keys of others -------------------------------------------------------------- */
 
 /* Names are used as file names: letters, digits, inner dots, dashes, underscores. */
 static bool
@@ -273,7 +271,7 @@ bus_keys_name(const struct bus_keys *keys, const char *z85)
 	return NULL;
 }
 
-/* ---- All of them ------------------------------------------------------------------------ */
+/* ---- All keys -------------------------------------------------------------------- */
 
 int
 bus_keys_load(const char *directory, struct bus_keys **ret_keys, struct err *err)

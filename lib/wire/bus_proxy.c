@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The proxy: XSUB towards publishers, XPUB towards subscribers.  Each forwards what the
- * other receives.  It does not parse frames, so it passes frames of later versions.
+ * bus_proxy.c - the proxy: XSUB towards publishers, XPUB towards subscribers; each
+ * socket forwards what the other receives.  Frames are not parsed, so later versions
+ * pass.
  */
 #include <errno.h>
 
@@ -11,7 +12,7 @@
 #include "lib/wire/bus.h"
 #include "lib/wire/bus_socket.h"
 
-/* Messages of one direction in a row, before the other direction. */
+/* Messages in a row of one direction, before the other direction is served. */
 #define BURST 1000
 
 struct bus_proxy {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Publishing: an XPUB socket that tracks subscriptions. */
+/* bus_pub.c - publisher: an XPUB socket that tracks subscriptions. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #define MAX_PREFIXES     16384
 #define MAX_PREFIX_BYTES BUS_MAX_SUBSCRIPTION
 
-/* How long a lossless publisher waits at its end to send the rest. */
+/* At its end a lossless publisher waits this long to send the rest. */
 #define LOSSLESS_LINGER_MS 5000
 
 struct prefix {
@@ -98,7 +98,7 @@ bus_pub_counts(struct bus_pub *pub)
 	return &pub->counts;
 }
 
-/* ---- Subscriptions -------------------------------------------------------------------- */
+/* ---- Subscriptions --------------------------------------------------------------- */
 
 static int
 compare(const struct prefix *prefix, const char *bytes, size_t n)
@@ -108,7 +108,7 @@ compare(const struct prefix *prefix, const char *bytes, size_t n)
 	return order ? order : (prefix->n > n) - (prefix->n < n);
 }
 
-/* Where the prefix is, or would be inserted. */
+/* The index of the prefix, or where to insert it. */
 static size_t
 find_prefix(const struct bus_pub *pub, const char *bytes, size_t n, bool *ret_found)
 {
@@ -162,13 +162,13 @@ remove_prefix(struct bus_pub *pub, const char *bytes, size_t n)
 	}
 }
 
-/* A byte, 1 or 0, and the prefix; anything else is no subscription. */
+/* Handles a subscription: a byte, 1 or 0, and the prefix; ignores other messages. */
 static void
 take_subscription(struct bus_pub *pub, const uint8_t *bytes, size_t n)
 {
 	const char *text = (const char *)bytes + 1;
 
-	/* Longer than any of our topics: nothing can match it. */
+	/* No topic of ours is this long. */
 	if (n < 1 || n - 1 > MAX_PREFIX_BYTES)
 		return;
 	if (bytes[0] == 1)
@@ -255,7 +255,7 @@ bus_pub_is_heard(struct bus_pub *pub)
 	return pub->prefixes.n || pub->n_untracked;
 }
 
-/* ---- Frames --------------------------------------------------------------------------- */
+/* ---- Frames ---------------------------------------------------------------------- */
 
 static int
 publish(struct bus_pub *pub, const char *topic, size_t topic_n, const void *bytes,

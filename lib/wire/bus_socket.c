@@ -34,7 +34,7 @@
 
 _Static_assert(sizeof(zmq_msg_t) == sizeof(struct bus_part), "a part is a zmq_msg_t");
 
-/* ---- Endpoints ----------------------------------------------------------------------- */
+/* ---- Endpoints ------------------------------------------------------------------- */
 
 bool
 bus_endpoint_is_local(const char *endpoint)
@@ -79,7 +79,7 @@ check_endpoint(const char *endpoint, struct err *err)
 	return 0;
 }
 
-/* ---- Sockets -------------------------------------------------------------------------- */
+/* ---- Sockets --------------------------------------------------------------------- */
 
 static void
 set_int(void *socket, int option, int value)
@@ -109,7 +109,7 @@ int
 bus_socket_init(struct bus_socket *s, struct bus_context *context, int type,
 		unsigned room, struct err *err)
 {
-	/* ZeroMQ spends 30 bytes on each byte of a subscription.  With keys, frames of the
+	/* ZeroMQ uses 30 bytes per byte of a subscription.  With keys, frames of the
 	 * handshake are longer, and peers are known. */
 	int64_t max_bytes = type != ZMQ_XPUB ? TELE_MAX_BYTES
 			    : context->keys  ? 4096
@@ -215,7 +215,7 @@ bus_socket_fini(struct bus_socket *s)
 	*s = (struct bus_socket){ 0 };
 }
 
-/* ---- Connections ---------------------------------------------------------------------- */
+/* ---- Connections ----------------------------------------------------------------- */
 
 /*
  * A peer's name may change on reconnection, from "localhost" to its address, so any new
@@ -385,7 +385,7 @@ bus_socket_wait(struct bus_socket *s, int64_t timeout_ns)
 	}
 }
 
-/* ---- Parts of messages ------------------------------------------------------------------ */
+/* ---- Parts of messages ----------------------------------------------------------- */
 
 void
 bus_part_init(struct bus_part *part)
@@ -431,7 +431,7 @@ bus_part_size(const struct bus_part *part)
 	return zmq_msg_size((const zmq_msg_t *)part);
 }
 
-/* ---- In a loop ------------------------------------------------------------------------- */
+/* ---- In a loop ------------------------------------------------------------------- */
 
 static void
 watch_add(struct bus_watch *watch, struct loop_item *item)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Subscribing: a SUB socket that checks frames and their sequences. */
+/* bus_sub.c - subscriber: a SUB socket that checks frames and their sequences. */
 #include <errno.h>
 #include <string.h>
 
@@ -38,7 +38,7 @@ want_topic(struct bus_sub *sub, const char *prefix, bool is_wanted)
 	return 0;
 }
 
-/* 'max_bytes' of a message; 0: as for frames. */
+/* 'max_bytes': limit of a message; 0: that of frames. */
 static int
 open_sub(const char *const *endpoints, size_t n, bool is_bound,
 	 const struct bus_keys *keys, int64_t max_bytes, struct bus_sub **ret_sub,
@@ -124,7 +124,7 @@ bus_sub_counts(struct bus_sub *sub)
 	return &sub->counts;
 }
 
-/* ---- Subscriptions --------------------------------------------------------------------- */
+/* ---- Subscriptions --------------------------------------------------------------- */
 
 int
 bus_sub_want(struct bus_sub *sub, uint8_t kind, const char *host, bool is_wanted)
@@ -135,7 +135,7 @@ bus_sub_want(struct bus_sub *sub, uint8_t kind, const char *host, bool is_wanted
 	return want_topic(sub, topic, is_wanted);
 }
 
-/* ---- Messages --------------------------------------------------------------------------- */
+/* ---- Messages -------------------------------------------------------------------- */
 
 static void
 serve_others(struct bus_sub *sub)
@@ -144,7 +144,7 @@ serve_others(struct bus_sub *sub)
 	bus_socket_serve(&sub->socket);
 }
 
-/* Takes both parts: 1; 0 if there is none; -EBADMSG for another number of them. */
+/* Takes a message: 1; 0 without one; -EBADMSG if it does not have two parts. */
 static int
 take_message(struct bus_sub *sub)
 {
@@ -210,7 +210,7 @@ is_under_its_topic(const struct bus_sub *sub, const struct tele_frame *frame)
 	       memcmp(bus_part_bytes(&sub->topic), topic, n) == 0;
 }
 
-/* Decodes what take_message() took; true if it is for the caller. */
+/* Decodes the message of take_message(); true if the caller gets it. */
 static bool
 accept_frame(struct bus_sub *sub, struct tele_frame *frame)
 {

@@ -66,7 +66,7 @@ coll_event_decode(const uint8_t *bytes, size_t n, struct coll_event *ret_event)
 	};
 	if (event.source > TELE_EVENT_NCCL)
 		return -EBADMSG;
-	/* A frame could not hold later ones. */
+	/* Later times do not fit a frame. */
 	if (event.begin_ns < 0 || event.end_ns < event.begin_ns ||
 	    event.end_ns > TELE_MAX_NS)
 		return -EBADMSG;
@@ -97,7 +97,7 @@ coll_event_sender_fini(struct coll_event_sender *sender)
 	sender->fd = -1;
 }
 
-/* The socket is not connected, so that a restarted collector is found by its path. */
+/* Does not connect the socket: each send finds a restarted collector by its path. */
 int
 coll_event_send(struct coll_event_sender *sender, const struct coll_event *event)
 {

@@ -37,7 +37,7 @@
 #define AT_MAX          40
 #define ORDER_BYTES     48
 
-/* In the last byte of AT_KIND, above the source. */
+/* The top bit of AT_KIND's last byte, whose other bits are the source. */
 #define FLAG_OBSERVING 0x80u
 
 /* Later times do not fit a frame (TELE_MAX_NS). */
@@ -116,7 +116,7 @@ take_ns(const uint8_t *bytes, int64_t max_ns, bool *ok)
 	return ns;
 }
 
-/* Terminated, nothing but zeros from there on, and no control characters. */
+/* True if the text has no control characters, and only zeros from its end on. */
 static bool
 is_name(const uint8_t name[PACE_MAX_NAME + 1])
 {

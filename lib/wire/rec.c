@@ -13,7 +13,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/wire/tele.h"
 
-/* ---- Writing ----------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------- */
 
 struct rec_writer {
 	char *path;
@@ -90,22 +90,22 @@ rec_writer_close(struct rec_writer *writer, struct err *err)
 	return error;
 }
 
-/* ---- Reading ------------------------------------------------------------------------ */
+/* ---- Reading --------------------------------------------------------------------- */
 
-/* Read at once, at least. */
+/* The least that is read at once. */
 #define READ_BYTES 65536
 
 /*
- * Limit of bytes whose checksum may be computed for invalid frames: this many, plus
- * sixteen times the bytes read.  Random damage stays far below; only a file full of
- * headers that each claim a long frame reaches it.
+ * Limit of the work on invalid frames: checksums over this many bytes, plus sixteen
+ * times the bytes read.  Random damage stays far below; only a file full of headers
+ * that each claim a long frame reaches it.
  */
 #define MAX_FUTILE_BYTES (UINT64_C(1) << 30)
 
 struct rec_reader {
 	char *path;
 	struct instream *in;
-	uint8_t *buffer; /* Owned: bytes 'at' to 'n' are still to be looked at. */
+	uint8_t *buffer; /* Owned: bytes 'at' to 'n' are not parsed yet. */
 	size_t at, n, capacity;
 	bool is_ended, is_skipping;
 	bool is_pack_cut_off; /* The xz data ended too early. */
@@ -152,7 +152,7 @@ rec_skipped_bytes(const struct rec_reader *reader)
 	return reader->counts.skipped_bytes;
 }
 
-/* Moves the rest to the front if there is not enough room behind it. */
+/* Moves the unparsed bytes to the front if there is too little room after them. */
 static void
 make_room(struct rec_reader *reader, size_t want)
 {
@@ -205,7 +205,7 @@ skip(struct rec_reader *reader, size_t n)
 	reader->at += n;
 }
 
-/* Skips to the next possible begin of a frame or of the first line. */
+/* Skips to where the next frame or first line may begin. */
 static void
 skip_to_next(struct rec_reader *reader)
 {
@@ -231,7 +231,7 @@ take_first_line(struct rec_reader *reader)
 }
 
 /*
- * Looks for a frame at the begin of the buffer.  Returns 1 with it; 0 if there is none,
+ * Looks for a frame at the start of the buffer.  Returns 1 with it; 0 if there is none,
  * after skipping some bytes; or -errno.
  */
 static int
@@ -244,7 +244,7 @@ try_frame(struct rec_reader *reader, struct tele_frame *frame, size_t *ret_n,
 	if (left >= TELE_HEADER_BYTES)
 		n = tele_frame_bytes(reader->buffer + reader->at);
 	if (!n) {
-		/* Too short for a header: is it the beginning of one? */
+		/* Too short for a header, but perhaps the start of one. */
 		if (left < TELE_HEADER_BYTES && reader->buffer[reader->at] == 0xa7)
 			reader->counts.is_cut_off = true;
 		skip_to_next(reader);

@@ -18,14 +18,14 @@ struct last {
 /* The last two starts, latest first: two processes may send under one name. */
 struct sender {
 	struct last of_kind[TELE_LAST_KIND + 1][2];
-	unsigned n_starts;     /* Known: 0 to 2; of frames of any kind. */
+	unsigned n_starts;     /* Known starts: 0 to 2, for all kinds of frames. */
 	uint64_t start_ids[2]; /* Latest first. */
 	uint64_t gaps;
 };
 
 struct seq_book {
 	struct strtab *hosts;
-	VEC(struct sender) senders; /* By the host's number. */
+	VEC(struct sender) senders; /* Indexed by the host's number. */
 	struct seq_counts counts;
 };
 
@@ -48,7 +48,7 @@ seq_book_free(struct seq_book *book)
 	free(book);
 }
 
-/* The numbers are untrusted: a sum that would overflow saturates. */
+/* Adds with saturation, because the numbers are untrusted. */
 static void
 add(uint64_t *sum, uint64_t n)
 {
@@ -71,7 +71,7 @@ sender_of(struct seq_book *book, const char *host)
 	return &book->senders.items[id];
 }
 
-/* The frame before this one of the same start, if that is one of the last two. */
+/* The previous frame of the same start, if this is one of the last two starts. */
 static struct last *
 last_of(struct sender *sender, const struct tele_frame *frame)
 {
@@ -86,7 +86,7 @@ last_of(struct sender *sender, const struct tele_frame *frame)
 	return two;
 }
 
-/* Notes the start that a frame is of; true if it is neither of the last two. */
+/* Records a frame's start; true if it is not one of the last two. */
 static bool
 is_another_start(struct sender *sender, uint64_t start_id)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The frame in memory; tele_encode.c and tele_decode.c convert it to bytes and back. */
+/* tele.c - the frame in memory; tele_encode.c and tele_decode.c convert it. */
 #include "lib/wire/tele.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ tele_fini(struct tele_frame *frame)
 	*frame = (struct tele_frame){ 0 };
 }
 
-/* Bytes of the character at 's' if a terminal and JSON may have it; 0 otherwise. */
+/* Bytes of the character at 's' if it is safe for terminals and JSON; else 0. */
 static size_t
 printable_length(const char *s)
 {

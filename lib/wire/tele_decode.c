@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decodes bytes to a frame.  The bytes are untrusted: each number is checked before it is
- * used, a count also against the bytes that are left, so that allocations are bounded by
- * the limits of tele.h and in proportion to the input (except runs of bins, of which a
- * frame has at most TELE_MAX_FRAME_BINS).
+ * tele_decode.c - decoder of frames.
+ *
+ * The bytes are untrusted.  Each number is checked before use, and counts also against
+ * the remaining bytes.  So allocations respect the limits of tele.h and are
+ * proportional to the input, except runs of bins, of which a frame has at most
+ * TELE_MAX_FRAME_BINS.
  */
 #include <errno.h>
 #include <math.h>
@@ -16,9 +18,9 @@
 #include "lib/wire/tele.h"
 #include "lib/wire/tele_layout.h"
 
-/* ---- Items ------------------------------------------------------------------------ */
+/* ---- Items ----------------------------------------------------------------------- */
 
-/* A count of items that take at least 'item_bytes' each. */
+/* Reads a count of items that take at least 'item_bytes' each. */
 static size_t
 take_count(struct unpack *in, uint64_t max, size_t item_bytes)
 {
@@ -99,7 +101,7 @@ take_ns(struct unpack *in, int64_t min_ns)
 	return ns;
 }
 
-/* ---- Sections ---------------------------------------------------------------------- */
+/* ---- Sections -------------------------------------------------------------------- */
 
 static void
 take_sender(struct unpack *in, struct tele_frame *frame)
@@ -203,7 +205,7 @@ take_bins(struct unpack *in, uint32_t *bins, size_t n)
 			unpack_fail(in);
 			return;
 		}
-		/* The same byte four times over, in either case. */
+		/* Both values repeat one byte. */
 		memset(bins + i, token & TELE_TOKEN_GAP ? 0xff : 0,
 		       (size_t)(run + 1) * sizeof *bins);
 		i += (size_t)run + 1;
@@ -317,7 +319,7 @@ static const struct section {
 
 #define N_SECTIONS (sizeof sections / sizeof sections[0])
 
-/* ---- Frames ------------------------------------------------------------------------ */
+/* ---- Frames ---------------------------------------------------------------------- */
 
 static int __attribute__((format(printf, 2, 3)))
 damaged(struct err *err, const char *fmt, ...)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encodes a frame to bytes, as docs/wire-format.md draws them. */
+/* tele_encode.c - encoder of frames (docs/wire-format.md). */
 #include <math.h>
 #include <string.h>
 
