@@ -2,14 +2,14 @@
 /*
  * coll_events.bpf.c - uprobes on the entry and return of collectives.
  *
- * Programs of one pair may be attached to several functions.  What the arguments
- * say of the message's size is read where the C ABI gives it:
+ * One pair of programs may be attached to several functions.  The message's size is
+ * read from the arguments, where the C ABI passes them:
  *
  *	MPI_Allreduce(send, recv, int count, MPI_Datatype type, op, comm)
  *	ncclAllReduce(send, recv, size_t count, int type, op, comm, stream)
- *	gloo::allreduce(options)	hides it in a C++ object
+ *	gloo::allreduce(options)	unknown: inside a C++ object
  *
- * Records that find the ring full are counted, never waited for.
+ * If the ring is full, a record is dropped and counted.
  */
 #include "bpf/coll_events.h"
 
@@ -20,8 +20,8 @@
 #include <bpf/bpf_tracing.h>
 
 /*
- * Where Open MPI 2 to 5 keeps a predefined datatype's size: after its object header
- * (16 bytes), flags and id (2 each) and a mask (4).
+ * The offset of a predefined datatype's size in Open MPI 2 to 5: after the object
+ * header (16 bytes), flags and ID (2 each) and a mask (4).
  */
 #define OMPI_TYPE_SIZE_AT  24
 #define OMPI_MAX_TYPE_SIZE 64
@@ -38,7 +38,7 @@ struct {
 /* Set before loading: the MPI library is Open MPI. */
 const volatile _Bool is_open_mpi;
 
-/* Records for which there was no room. */
+/* Dropped records. */
 __u64 coll_lost;
 
 static int
@@ -102,7 +102,7 @@ gloo_exit(struct pt_regs *ctx UNUSED)
 	return tell(COLL_GLOO, 1, 0);
 }
 
-/* By ncclDataType_t: two bits each, the logarithm of the size. */
+/* Sizes by ncclDataType_t: two bits each, the base-2 logarithm. */
 static __u64
 nccl_type_bytes(__u32 type)
 {

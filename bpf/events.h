@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * events.h - the data shared by the counting BPF programs and user space
+ * events.h - data shared by the counting BPF programs and user space.
  *
- * No packet is sent to user space.  Each CPU has, for each *ring*, a ring of 1 ms buckets of
- * bytes and one record of running totals; user space maps both and reads them at any time,
- * without a system call.  A CPU writes only its own memory, so there is no lock.
+ * No packet is sent to user space.  Each CPU has, for each *ring*, a ring of 1 ms
+ * buckets of bytes and one record of running totals; user space maps both and reads
+ * them at any time, without a system call.  A CPU writes only its own memory, so there
+ * is no lock.
  *
- * A bucket is one 64-bit word, the number of the millisecond above, bytes below, written in
- * one store: a reader sees the old word or the new one.  The bucket being filled is beside
- * the totals, so that a packet touches one cache line; it goes into the ring when the next
- * begins.  A bucket with another millisecond number than expected means that there was no
- * traffic then, or that the ring has wrapped.  To tell these apart a program writes the
- * bucket first and the totals after it: a reader whose sum of all buckets since the start is
- * less than the total, read before them, has missed the difference.  So a late reader loses
+ * A bucket is one 64-bit word, with the number of the millisecond in the upper half and
+ * the bytes in the lower half.  It is written in one store, so a reader sees the old
+ * word or the new one.  The bucket being filled is beside the totals, so that a packet
+ * touches one cache line; it goes into the ring when the next one begins.  A bucket
+ * with an unexpected millisecond number means that there was no traffic then, or that
+ * the ring has wrapped.  To distinguish these, a program writes the bucket first and
+ * then the totals: if a reader reads the total first, and then finds less in the sum of
+ * all buckets since the start, it has missed the difference.  So a late reader loses
  * resolution but never bytes.
  *
- * Rings are numbered: FLOW_LINK_RINGS for each link, then FLOW_SLOT_RINGS for each slot.  A
- * *link* is an interface, numbered by user space; a *job* is a number that user space gave
- * to one or more control groups; a *slot* is a pair of both, allocated by user space when
- * both have been seen together.  Slots are counted from 1; each link has one for job 0,
- * which is everything that belongs to no known job.
+ * Rings are numbered: FLOW_LINK_RINGS for each link, then FLOW_SLOT_RINGS for each
+ * slot.  A *link* is an interface, numbered by user space; a *job* is a number that
+ * user space gave to one or more control groups; a *slot* is a pair of both, which user
+ * space allocates when the job first has traffic on the link.  Slots begin at 1; each
+ * link has one for job 0, all traffic without a known job.
  */
 #ifndef BPF_EVENTS_H
 #define BPF_EVENTS_H
@@ -28,13 +30,13 @@
 
 #define FLOW_VERSION 1
 
-#define FLOW_MAX_LINKS     64   /* Interfaces; a power of two. */
-#define FLOW_MAX_JOBS      1024 /* Jobs of this host, job 0 among them; a power of two. */
-#define FLOW_MAX_SLOTS     4096  /* Pairs of both. */
-#define FLOW_MAX_CGROUPS   32768 /* Control groups that can be known. */
-#define FLOW_LINK_CELLS    1024  /* Of the table of interfaces; a power of two. */
+#define FLOW_MAX_LINKS     64    /* Interfaces; a power of two. */
+#define FLOW_MAX_JOBS      1024  /* Jobs of this host with job 0; a power of two. */
+#define FLOW_MAX_SLOTS     4096  /* Pairs of link and job. */
+#define FLOW_MAX_CGROUPS   32768 /* Known control groups. */
+#define FLOW_LINK_CELLS    1024  /* In the table of interfaces; a power of two. */
 #define FLOW_LINK_PROBES   4
-#define FLOW_REQUEST_CELLS 1024 /* Of the table of unknown control groups, as well. */
+#define FLOW_REQUEST_CELLS 1024 /* In the table of unknown groups; a power of two. */
 #define FLOW_MIN_BUCKETS   256
 #define FLOW_MAX_BUCKETS   4096
 
@@ -53,17 +55,17 @@ enum flow_ring {
 #define FLOW_BUCKET_BYTES(bucket) ((__u32)(bucket))
 
 /*
- * Since the ring was made.  A flow sets one bit of the sketch, by its hash; the
- * sketch begins anew with each window of FLOW_SKETCH_MS milliseconds.
+ * Totals since the ring was created.  A flow sets one bit of the sketch, chosen by its
+ * hash; the sketch restarts with each window of FLOW_SKETCH_MS milliseconds.
  */
 struct flow_totals {
 	__u64 bytes;
-	__u64 packets; /* On the wire: segments of what is one packet here. */
-	__u64 ce;      /* With "congestion experienced" set. */
+	__u64 packets; /* On the wire: a large packet counts its segments. */
+	__u64 ce;      /* Packets with "congestion experienced" set. */
 	__u64 retransmits;
 	__u64 sketch[2];
 	__u64 sketch_window;
-	__u64 current; /* The bucket that is being filled; in the ring when it is full. */
+	__u64 current; /* The bucket being filled; goes into the ring at its end. */
 };
 
 _Static_assert(sizeof(struct flow_totals) == 64, "one cache line a CPU");
@@ -85,19 +87,19 @@ _Static_assert(sizeof(struct flow_link_cell) == 8, "read in one load");
 /* The label stored with a socket. */
 struct flow_label {
 	__u64 cgroup_id;
-	__u32 generation; /* Of the table of jobs when 'job' was looked up. */
+	__u32 generation; /* The job table's when 'job' was looked up. */
 	__u32 job;
 };
 
 _Static_assert(sizeof(struct flow_label) == 16, "as both sides know it");
 
 /*
- * The job of a received flow, cached for a short time: a word with
- * 32 bits of a hash of its addresses, the time and generation it is good
- * for, and the job.  The cell is chosen by other bits of the hash.
+ * The job of a received flow, cached for a short time: a word with 32 bits of a hash of
+ * its addresses, the time and generation for which it is valid, and the job.  Other
+ * bits of the hash choose the cell.
  */
 #define FLOW_SCRATCH_CELLS 4096
-#define FLOW_SCRATCH_SHIFT 7 /* Good for up to 128 ms. */
+#define FLOW_SCRATCH_SHIFT 7 /* Valid for up to 128 ms. */
 
 #define FLOW_SCRATCH_WORD(key, ms, generation, job)              \
 	(((__u64)(__u32)(key) << 32) |                           \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * flow.bpf.c - counts the bytes of each link and each job in every millisecond
+ * flow.bpf.c - counters of the bytes of each link and job per millisecond.
  *
  *	antiphase_rx	tc, ingress: received packets
  *	antiphase_tx	tp_btf/net_dev_start_xmit: packets handed to the device.
@@ -8,10 +8,9 @@
  *			would show a burst of 10 Gb/s on a link of 1 Gb/s.
  *	antiphase_offer	tc, egress: packets handed to that queue, and retransmits
  *
- * The tracepoint fires for every device of every network namespace; an interface
- * is known by its namespace and number.
- *
- * The job of a packet is that of its socket's control group (version 2).
+ * The tracepoint fires for all devices of all network namespaces, so an interface is
+ * identified by namespace and number.  The job of a packet is that of its socket's
+ * control group (version 2).
  *
  *	flow_maps.bpf.h		data shared with user space
  *	flow_count.bpf.h	rings of links, and of jobs on them
@@ -39,7 +38,7 @@
 #include "bpf/kernel.h"
 #include "bpf/parse.h"
 
-/* TC_ACT_UNSPEC and TCX_NEXT: the other programs of the hook are still to run. */
+/* TC_ACT_UNSPEC and TCX_NEXT: continue with the hook's other programs. */
 #define GO_ON -1
 
 /* ---- Going out, behind the queue ----------------------------------------------- */
@@ -94,7 +93,7 @@ BPF_PROG(antiphase_tx, struct sk_buff *skb, struct net_device *dev)
 	return count_sent(skb, dev, true);
 }
 
-/* The same for Linux up to 6.1; user space loads one of them. */
+/* The same for Linux up to 6.1; user space loads one of the two. */
 SEC("?tp_btf/net_dev_start_xmit")
 
 int

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * flow_count.bpf.h - adds packets to the rings of links and slots (events.h).
- */
+/* flow_count.bpf.h - counting of packets in the rings of links and slots (events.h). */
 #ifndef BPF_FLOW_COUNT_BPF_H
 #define BPF_FLOW_COUNT_BPF_H
 
@@ -16,12 +14,12 @@
 #include "bpf/events.h"
 #include "bpf/flow_maps.bpf.h"
 
-/* One packet, or the segments that it stands for. */
+/* One packet, or the segments of a large one. */
 struct amount {
 	__u64 now_ms;
 	__u32 bytes;
 	__u32 packets;
-	__u32 hash; /* Of the flow; 0: unknown. */
+	__u32 hash; /* The flow's; 0: unknown. */
 	__u32 ce;
 };
 
@@ -44,7 +42,7 @@ find_link(__u32 ifindex, __u32 *ret_link)
 	return false;
 }
 
-/* The slot of a job on a link, or that of what belongs to none. */
+/* The slot of a job on a link, or the link's slot for traffic without a job. */
 static __always_inline __u32
 find_slot(__u32 link, __u32 job)
 {
@@ -115,7 +113,7 @@ count_retransmits(__u32 ring, __u32 n)
 		sum->retransmits += n;
 }
 
-/* Does not read the clock, which costs more than the rest. */
+/* Counts only totals: buckets need the clock, which costs more than all the rest. */
 static __always_inline void
 count_offered(__u32 link, const struct amount *a)
 {

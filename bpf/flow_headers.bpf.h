@@ -21,7 +21,7 @@ parse(struct __sk_buff *skb, struct parse_packet *p)
 	result = parse_packet((void *)(long)skb->data, (void *)(long)skb->data_end, p);
 	if (result == PARSE_OK)
 		return result;
-	/* The headers may exist, but outside of the linear part. */
+	/* The headers may be outside of the packet's linear part. */
 	if (skb->len <= skb->data_end - skb->data ||
 	    bpf_skb_pull_data(skb, skb->len < 128 ? skb->len : 128) < 0)
 		return result;
@@ -29,9 +29,9 @@ parse(struct __sk_buff *skb, struct parse_packet *p)
 }
 
 /*
- * Whether it is a TCP segment that was not sent before, by a look at where most have
- * their sequence number.  If not that is still to be found out.  (That the connection
- * has sent nothing twice is where hardly anything looks, and so not in the cache.)
+ * True if the packet is surely a new TCP segment: reads the sequence number where most
+ * packets have it.  If false, retransmits_of() decides.  (The connection's own count of
+ * retransmits is rarely used, so it would cost a cache miss.)
  */
 static __always_inline bool
 is_surely_new(struct __sk_buff *skb, __u32 snd_nxt)
@@ -47,13 +47,13 @@ is_surely_new(struct __sk_buff *skb, __u32 snd_nxt)
 		seq = parse_be32(at + 14 + 40 + 4);
 	else
 		return false;
-	/* snd_nxt moves after a new segment was handed on. */
+	/* snd_nxt advances after the segment was passed on. */
 	return (__s32)(seq - snd_nxt) >= 0;
 }
 
 /*
- * Segments of this packet that were sent before.  By itself, so that what hardly any
- * packet needs does not lie amid what each runs through.
+ * The number of segments of this packet that were sent before.  Not inline, to keep
+ * this rarely used code apart from the code for all packets.
  */
 static __noinline __u32
 retransmits_of(struct __sk_buff *skb, __u32 snd_nxt)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * flow_job.bpf.h - the job of a socket: that of its control group, cached with the socket
+ * flow_job.bpf.h - the job of a socket: that of its control group, cached with the
+ * socket.
  *
- * A label is valid for one generation of the table of jobs; after that it is looked up again
- * by the control group's id, which never changes for a socket.
+ * A label is valid for one generation of the job table; then the job is looked up again
+ * by the control group's ID, which never changes for a socket.
  */
 #ifndef BPF_FLOW_JOB_BPF_H
 #define BPF_FLOW_JOB_BPF_H
@@ -28,17 +29,17 @@ cgroup_id_of(void *sk, bool is_traced)
 
 	if (!bpf_core_field_exists(from->sk_cgrp_data.cgroup))
 		return 0;
-	/* The verifier lets tc programs read no member of a socket that it does not
-	 * know; an address that was read from the stack is just a number. */
+	/* In tc programs the verifier rejects reads of members that it does not know,
+	 * but treats an address read from the stack as a number. */
 	if (!is_traced && bpf_probe_read_kernel(&from, sizeof from, &sk) < 0)
 		return 0;
 	return BPF_CORE_READ(from, sk_cgrp_data.cgroup, kn, id);
 }
 
 /*
- * The job of a socket whose label is missing or old.  An id that user space has not
- * heard of is left where it is looked for; if that place is taken, the label stays
- * old so that the next packet asks again.
+ * The job of a socket whose label is missing or old.  Reports an ID that user space
+ * does not know in a request cell; if the cell is taken, the label stays old, so that
+ * the next packet tries again.
  */
 static __noinline __u32
 look_up_job(__u64 cgroup_id, __u32 *ret_generation)

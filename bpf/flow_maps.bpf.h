@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * flow_maps.bpf.h - constants, variables and maps that the programs of flow.bpf.c share with
- * user space and with each other
+ * flow_maps.bpf.h - constants, variables and maps that the programs of flow.bpf.c share
+ * with user space and with each other.
  */
 #ifndef BPF_FLOW_MAPS_BPF_H
 #define BPF_FLOW_MAPS_BPF_H
@@ -33,13 +33,10 @@ __u32 generation = 1;
 __u64 slot_requests[FLOW_REQUEST_CELLS];
 __u8 slot_demand[FLOW_MAX_LINKS][FLOW_MAX_JOBS];
 
-/*
- * The namespace's address, once a device of it was seen; valid as long as the program
- * runs.
- */
+/* The namespace's address, set by its first packet; valid while the program runs. */
 __u64 target_netns;
 
-/* FLOW_SCRATCH_WORD() each. */
+/* Words of FLOW_SCRATCH_WORD(). */
 __u64 scratch[FLOW_SCRATCH_CELLS];
 
 struct {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * flow_receiver.bpf.h - the job of a received packet
+ * flow_receiver.bpf.h - the job of a received packet.
  *
- * It is the job of the socket that the packet is for, found by its addresses.  If there is
- * none in this namespace, it is the job of the sending socket, which is still known when a
- * pod's packet comes out of the host's end of its virtual cable.  Results are cached for a
- * short time, because a look-up costs more than the rest.
+ * It is the job of the socket with the packet's addresses.  If this namespace has none,
+ * it is the job of the sending socket, which is still known when a pod's packet leaves
+ * the host's end of its veth pair.  Results are cached for a short time, because a
+ * look-up costs more than all the rest.
  */
 #ifndef BPF_FLOW_RECEIVER_BPF_H
 #define BPF_FLOW_RECEIVER_BPF_H
@@ -69,7 +69,7 @@ hash_of(const struct bpf_sock_tuple *tuple, const struct parse_packet *p)
 	return mix(h);
 }
 
-/* The job of the socket that the packet is for; false if there is none here. */
+/* The job of the receiving socket; false if this namespace has none. */
 static __always_inline bool
 look_up_receiver(struct __sk_buff *skb, const struct parse_packet *p,
 		 struct bpf_sock_tuple *tuple, __u32 *ret_job)
@@ -99,7 +99,7 @@ sender_job(struct __sk_buff *skb)
 	return sk ? find_job(sk, false) : 0;
 }
 
-/* FIN, SYN and RST: another socket may have these addresses from now on. */
+/* FIN, SYN and RST: another socket may use these addresses from now on. */
 #define TCP_FLAGS_CHANGE 7
 
 static __always_inline __u32

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * flow_wire.bpf.h - the bytes of a large packet on the wire: segments with headers of their
- * own
- */
+/* flow_wire.bpf.h - wire bytes of a large packet, with the headers of all segments. */
 #ifndef BPF_FLOW_WIRE_BPF_H
 #define BPF_FLOW_WIRE_BPF_H
 
@@ -19,15 +16,15 @@
 #include "bpf/kernel.h"
 #include "bpf/parse.h"
 
-/* Of a packet that the device, or what is before it, will cut into segments. */
+/* How the device, or a stage before it, will segment a packet. */
 struct gso {
 	__u32 size, segments, type;
 };
 
 /*
- * What follows is in memory of which the verifier knows nothing.  Where the kernel has
- * casts these are plain loads; a helper that copies takes 20 ns, also for each packet
- * that the kernel has cut from a large one.
+ * The verifier does not know this memory.  If the kernel has casts, these are plain
+ * loads; otherwise a helper copies, which takes 20 ns, also for each packet that the
+ * kernel has segmented itself.
  */
 static __always_inline bool
 read_gso(struct sk_buff *skb, bool has_cast, struct gso *ret_gso)
@@ -62,9 +59,10 @@ read_tcp_header_bytes(void *header, bool has_cast)
 }
 
 /*
- * What a large packet is when the device has cut it: headers for each segment.  The
- * queue has reckoned that already; but its figure stays with each of the pieces when
- * the packet was cut on the way, and is of no meaning if it passed no queue.
+ * The packet after segmentation by the device, with headers for each segment.  The
+ * queue has computed this length too, but its figure is wrong for a packet that was
+ * segmented after the queue, and undefined for one that passed no queue; it is used if
+ * plausible.
  */
 static __always_inline void
 wire_size(struct sk_buff *skb, bool has_cast, __u32 queue_bytes, struct amount *a)

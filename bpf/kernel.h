@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * kernel.h - the members of kernel structs that the programs read
+ * kernel.h - members of kernel structs that the programs read.
  *
- * CO-RE fills in the offsets at load time from the running kernel's type information, so
- * these structs need not be complete nor in order.
+ * CO-RE sets the offsets at load time from the running kernel's type information, so
+ * these structs need be neither complete nor in order.
  */
 #ifndef BPF_KERNEL_H
 #define BPF_KERNEL_H
@@ -81,7 +81,7 @@ struct sk_buff {
 #ifdef __bpf__
 #pragma clang attribute pop
 
-/* Since Linux 6.2: an address as one of the type, of which members can be read. */
+/* Since Linux 6.2: casts an address to a type whose members can be read. */
 extern void *bpf_rdonly_cast(const void *address, __u32 btf_id) __ksym __weak;
 #endif
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * parse.h - a parser of packet headers for the counting programs
+ * parse.h - parser of packet headers for the counting programs.
  *
- * Ethernet, up to two VLAN tags, IPv4 with options, IPv6 with extension headers, TCP and
- * UDP.  Plain C that the verifier accepts: every read is checked against the end, every loop
- * has a bound.  Copies only ports and the sequence number.
+ * Ethernet, up to two VLAN tags, IPv4 with options, IPv6 with extension headers, TCP
+ * and UDP.  Plain C that the verifier accepts: every read is checked against the end,
+ * every loop has a bound.  Copies only ports and the sequence number.
  *
- * A packet that ends within its headers gives PARSE_SHORT.  In a BPF program this may mean
- * that the rest is in another page and must be pulled in.
+ * A packet that ends within its headers gives PARSE_SHORT.  In a BPF program this may
+ * mean that the rest is in another page and must be pulled in.
  */
 #ifndef BPF_PARSE_H
 #define BPF_PARSE_H
@@ -19,12 +19,12 @@
 #define PARSE_MAX_TAGS       2
 #define PARSE_MAX_EXTENSIONS 6
 
-/* Where addresses and ports are at most, counted from the beginning. */
+/* Limit of the offset at which addresses and ports end. */
 #define PARSE_MAX_HEADERS 256
 
 enum parse_result {
-	PARSE_OK,    /* All headers up to TCP's or UDP's, or to what is not known. */
-	PARSE_SHORT, /* The packet ended before. */
+	PARSE_OK,    /* All headers up to TCP's, UDP's or an unknown one. */
+	PARSE_SHORT, /* The packet ended before that. */
 };
 
 enum parse_ip {
@@ -50,7 +50,7 @@ struct parse_packet {
 	__u8 tcp_flags;
 };
 
-/* At 'at' there are bytes up to 'end'; 'begin' is the Ethernet header's first. */
+/* The unread bytes are from 'at' to 'end'; the Ethernet header is at 'begin'. */
 struct parse_cursor {
 	const __u8 *begin, *at, *end;
 };
@@ -75,7 +75,7 @@ parse_raw16(const __u8 *p)
 	return *(const __u16 *)(const void *)p;
 }
 
-/* Ethernet and its tags.  Stores the type of what follows. */
+/* Reads the Ethernet header and its tags; stores the type of the next header. */
 PARSE_INLINE enum parse_result
 parse_ethernet(struct parse_cursor *c, __u16 *ret_type)
 {
@@ -138,7 +138,7 @@ parse_ipv6(struct parse_cursor *c, struct parse_packet *p, __u8 *ret_protocol)
 	for (int i = 0; i < PARSE_MAX_EXTENSIONS; i++) {
 		__u32 length;
 
-		/* Hop by hop, routing, fragment, destination. */
+		/* Hop-by-hop, routing, fragment and destination headers. */
 		if (next != 0 && next != 43 && next != 44 && next != 60)
 			break;
 		if (c->at + 8 > c->end)
@@ -182,15 +182,15 @@ parse_l4(struct parse_cursor *c, struct parse_packet *p, __u8 protocol)
 }
 
 /*
- * The congestion bits alone, of IP that follows Ethernet at once, as it mostly does;
- * for anything else PARSE_SHORT, and parse_packet() is to be asked.
+ * Reads only the ECN bits, if IP directly follows Ethernet, as in most packets.
+ * Otherwise returns PARSE_SHORT; then call parse_packet().
  */
 PARSE_INLINE enum parse_result
 parse_ecn(const void *begin, const void *end, __u8 *ret_ecn)
 {
 	const __u8 *at = begin;
 
-	/* Either's whole header. */
+	/* Room for the whole header of either version. */
 	if (at + 14 + 40 > (const __u8 *)end)
 		return PARSE_SHORT;
 	if (at[12] == 0x08 && at[13] == 0x00) {
@@ -204,7 +204,7 @@ parse_ecn(const void *begin, const void *end, __u8 *ret_ecn)
 	return PARSE_SHORT;
 }
 
-/* All of them.  '*p' is filled as far as it went, also if it is short. */
+/* Reads all headers.  Fills '*p' as far as possible, also for PARSE_SHORT. */
 PARSE_INLINE enum parse_result
 parse_packet(const void *begin, const void *end, struct parse_packet *p)
 {
