@@ -5,11 +5,11 @@
 #include "pacer/wait.h"
 
 /*
- * Collectives may overlap, and end in another thread than they began in: the time from
- * the first begin to the last end counts.  They are counted also while the pacer is
- * off, because it may be opened or closed between a begin and its end.
+ * Collectives may overlap, and may end in another thread: the time from the first start
+ * to the last end counts.  They are counted also while the pacer is off, because it may
+ * be opened or closed between a start and its end.
  */
-static int64_t begin_ns; /* 0: it was not on then. */
+static int64_t begin_ns; /* 0: the pacer was off. */
 static uint32_t begin_epoch;
 static int n_begun;
 
@@ -51,7 +51,7 @@ antiphase_exit(void)
 		.begin_ns = __atomic_load_n(&begin_ns, __ATOMIC_ACQUIRE),
 	};
 
-	/* An end too many is none. */
+	/* Ignores an end without a start. */
 	do {
 		if (n <= 0)
 			return;

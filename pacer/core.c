@@ -29,14 +29,14 @@ core_period_ns(const struct core *core)
 	return sorted_ns[n / 2];
 }
 
-/* Counts since the last begin belong to the previous iteration. */
+/* Counts since the last start belong to the previous iteration. */
 static void
 begin_iteration(struct core *core, int64_t now_ns)
 {
 	if (core->has_begun && now_ns > core->begin_ns)
 		core->periods_ns[core->n_periods++ % CORE_PERIODS] =
 			now_ns - core->begin_ns;
-	/* Far from an overflow. */
+	/* Keeps the count far from an overflow. */
 	if (core->n_periods >= 2 * CORE_PERIODS)
 		core->n_periods -= CORE_PERIODS;
 	core->before = core->now;
@@ -86,7 +86,7 @@ core_order(struct core *core, const struct pace_order *order)
 	core->counts.orders++;
 }
 
-/* The part of an order that delays from the arrival of the program. */
+/* The duration of an order's wait, from the program's arrival. */
 static int64_t
 wait_of(const struct core *core, const struct pace_order *order, bool *ret_is_absolute)
 {
@@ -131,7 +131,7 @@ core_wait_until_ns(struct core *core)
 		wait_ns = wait_of(core, &core->order, &core->is_absolute);
 	else
 		core->counts.expired += core->has_order;
-	/* One for now is not one for later. */
+	/* An order is valid for one iteration only. */
 	core->has_order = false;
 	if (may_wait && core->options.shift_ns > 0)
 		wait_ns = first_wait(core, wait_ns);
@@ -155,7 +155,7 @@ core_begun(struct core *core, int64_t now_ns, struct pace_iteration *ret_report)
 {
 	struct core_counts *counts = &core->counts;
 
-	/* Without a wait it begins when it was entered. */
+	/* Without a wait the iteration begins at its entry. */
 	core->begin_ns =
 		core->until_ns && now_ns > core->enter_ns ? now_ns : core->enter_ns;
 	if (core->until_ns) {

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * core.h - the pacer's decisions: iterations, their cost, orders, and how long to wait
+ * core.h - the pacer's decisions: iterations, their cost, orders, and waits.
  *
- * The caller reports the begin and end of collectives, hands in orders, and waits before
- * the first collective of an iteration as long as core.h says:
+ * The caller reports the start and end of collectives, passes orders on, and waits
+ * before the first collective of an iteration:
  *
  *	if (core_enter(&core, now_ns, bytes, what)) {
- *		core_order(&core, &order);              those that have come
+ *		core_order(&core, &order);              all received orders
  *		wait_until(core_wait_until_ns(&core));  0: do not wait
- *		core_begun(&core, now_ns, &report);     to be sent
+ *		core_begun(&core, now_ns, &report);     send the report
  *	}
  *	... the collective ...
  *	core_exit(&core, begin_ns, now_ns);
  *
- * A wait is never longer than the job's own period, as learned, nor than the order allows.
- * There is no wait before iteration CORE_FIRST, nor while the gap is a guess or the period
- * is unknown.  An order is used once: at the next iteration, or never if that begins after
- * the order's end.  A newer order replaces an older one.
+ * A wait is never longer than the job's learned period, nor than the order allows.
+ * There is no wait before iteration CORE_FIRST, nor while the gap is a guess or the
+ * period is unknown.  An order is used once, at the next iteration; if that begins
+ * after the order has expired, the order is dropped.  A newer order replaces an older
+ * one.
  *
  * Pure: no clock, no I/O, no allocation.
  */
@@ -29,22 +30,22 @@
 #include "lib/wire/pace.h"
 #include "pacer/gap.h"
 
-/* Iterations of a start are others than those that follow. */
+/* The first iterations of a job differ from those that follow. */
 #define CORE_FIRST   3
 #define CORE_PERIODS 9 /* The period is their median. */
 
 struct core_options {
 	int64_t gap_ns;    /* 0: learn it. */
-	int64_t shift_ns;  /* To wait once, as soon as may be. */
-	bool is_observing; /* Orders are taken and not followed. */
+	int64_t shift_ns;  /* A single wait, as soon as possible. */
+	bool is_observing; /* Orders are received but not followed. */
 	bool is_explicit;  /* Only core_iteration() begins iterations. */
 };
 
 struct core_counts {
 	uint64_t iterations;
-	uint64_t orders;  /* That came, and were none again. */
+	uint64_t orders;  /* Received, without repetitions. */
 	uint64_t applied; /* Iterations that waited. */
-	uint64_t expired; /* Orders out of date when their iteration came. */
+	uint64_t expired; /* Orders that expired before their iteration. */
 	int64_t waited_ns, longest_wait_ns;
 };
 
@@ -54,45 +55,45 @@ struct core {
 	bool has_exit, has_begun;
 	int64_t last_exit_ns;
 	int64_t enter_ns, begin_ns; /* Of the current iteration. */
-	int64_t until_ns;           /* What is waited for; 0: nothing. */
-	bool is_absolute; /* It is the time that counts, not how long it takes. */
+	int64_t until_ns;           /* End of the wait; 0: no wait. */
+	bool is_absolute; /* The wait has a fixed end, not a fixed duration. */
 
-	/* Of it, so far; and of the one before. */
+	/* Of the current iteration so far, and of the previous one. */
 	struct core_sums {
 		int64_t comm_ns;
 		uint64_t bytes;
 		uint32_t n;
 	} now, before;
 
-	int64_t periods_ns[CORE_PERIODS]; /* Without what was waited. */
+	int64_t periods_ns[CORE_PERIODS]; /* Without waits. */
 	uint32_t n_periods;
 	bool has_order;
-	struct pace_order order; /* Still to be used. */
-	uint32_t last_order;     /* Its number, or that of the last; 0: none. */
+	struct pace_order order; /* Not used yet. */
+	uint32_t last_order;     /* Number of the latest order; 0: none. */
 	struct core_counts counts;
 };
 
 void core_init(struct core *core, const struct core_options *options);
 
 /*
- * A collective begins, of so many bytes; 'what' differs for other functions and sizes.
- * Returns true if an iteration begins with it; then what is above has to follow.
+ * A collective of 'bytes' begins; 'what' differs between functions and sizes.  Returns
+ * true if an iteration begins with it; then make the calls above.
  */
 bool core_enter(struct core *core, int64_t now_ns, uint64_t bytes, uint32_t what);
-/* The program reports the begin of an iteration; the same calls must follow. */
+/* The program reports the start of an iteration; make the same calls then. */
 void core_iteration(struct core *core, int64_t now_ns);
-/* One ends that core_enter() has heard of. */
+/* A collective reported to core_enter() ends. */
 void core_exit(struct core *core, int64_t begin_ns, int64_t now_ns);
 
-/* Takes an order; one with the number of the last is the same one again. */
+/* Takes an order; ignores one with the number of the last order. */
 void core_order(struct core *core, const struct pace_order *order);
 
-/* Until when to wait, or 0; the order is used up by asking. */
+/* The time until which to wait, or 0.  Uses the order up. */
 int64_t core_wait_until_ns(struct core *core);
-/* The wait is over; fills the report but for 'lost'. */
+/* The wait is over; fills the report except 'lost'. */
 void core_begun(struct core *core, int64_t now_ns, struct pace_iteration *ret_report);
 
-/* The job's own period; 0: not known yet. */
+/* The job's own period; 0: unknown. */
 int64_t core_period_ns(const struct core *core);
 
 #endif

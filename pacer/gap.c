@@ -24,7 +24,7 @@
 /* The longest cycle of messages considered, and how well it must fit. */
 #define MAX_CYCLE 64
 #define FITS      0.95
-/* A guess looks back so far. */
+/* A guess uses this many gaps. */
 #define N_GUESS 16
 
 static const struct gap_event *
@@ -69,7 +69,7 @@ sort(int64_t *ns, uint32_t n)
 	}
 }
 
-/* Of gaps that are sorted. */
+/* Whether sorted gaps are of one class. */
 static bool
 are_alike(const int64_t *ns, uint32_t n)
 {
@@ -151,9 +151,9 @@ learn_classes(struct gap *gap, uint64_t from)
 	return false;
 }
 
-/* ---- Messages that repeat ---------------------------------------------------------- */
+/* ---- Messages that repeat -------------------------------------------------------- */
 
-/* The length of the cycle of messages; 1: all alike, 0: none. */
+/* The length of the cycle of messages; 1: all alike; 0: no cycle. */
 static uint32_t
 find_cycle(const struct gap *gap, uint64_t from)
 {
@@ -204,7 +204,7 @@ learn_cycle(struct gap *gap, uint64_t from, uint32_t length)
 	return true;
 }
 
-/* ---- The whole ------------------------------------------------------------------- */
+/* ---- Learning and detection ------------------------------------------------------ */
 
 static bool
 learn_from(struct gap *gap, uint64_t from)
@@ -229,7 +229,7 @@ learn_from(struct gap *gap, uint64_t from)
 	return true;
 }
 
-/* Half of the longest gap of late. */
+/* Guesses the threshold: half of the longest recent gap. */
 static void
 guess(struct gap *gap)
 {
@@ -296,7 +296,7 @@ is_boundary(struct gap *gap, const struct gap_event *event)
 		return false;
 	if (event->what == gap->cycle_what)
 		return true;
-	forget(gap); /* They come in another order now. */
+	forget(gap); /* The messages now come in another order. */
 	return false;
 }
 
@@ -318,7 +318,7 @@ gap_next(struct gap *gap, int64_t gap_ns, uint32_t what)
 {
 	struct gap_event *event = &gap->ring[gap->n % GAP_EVENTS];
 
-	/* Longer gaps need not be exact. */
+	/* The exact length of longer gaps does not matter. */
 	if (gap_ns < 0 || gap_ns > LONGEST_NS)
 		gap_ns = gap_ns < 0 ? 0 : LONGEST_NS;
 	*event = (struct gap_event){ gap_ns, what };

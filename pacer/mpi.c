@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mpi.c - hooks of MPI's collectives for C, by LD_PRELOAD; the real functions are PMPI_...,
- * MPI's second names for all functions, made for this purpose.
+ * mpi.c - hooks of MPI's collectives for C, by LD_PRELOAD.
  *
- * The bytes of a collective are those of a rank's whole buffer: what it reduces, or what it
- * has after gathering.
+ * The real functions are PMPI_..., the second names that MPI gives all functions for
+ * this purpose.  The bytes of a collective are those of a rank's whole buffer: the one
+ * that it reduces, or the one that it has gathered.
  *
  * Nonblocking collectives count from the call to the end of the MPI_Wait or MPI_Waitall
  * that follows; MPI_Test is not hooked.  Not hooked either: collectives with MPI_Count
@@ -17,7 +17,7 @@
 
 typedef mpi_handle handle;
 
-/* ---- Collectives ------------------------------------------------------------------ */
+/* ---- Collectives ----------------------------------------------------------------- */
 
 #define WHAT(bytes) ((uint32_t)(bytes)*31u + (uint32_t)__COUNTER__)
 
@@ -113,7 +113,7 @@ HOOK(Ialltoallv, 1, mpi_sum_of(n_out, comm) * mpi_size_of(t_out),
 
 /* clang-format on */
 
-/* ---- Waiting for them ------------------------------------------------------------- */
+/* ---- Waiting for them ------------------------------------------------------------ */
 
 RUN_EXPORT int MPI_Wait(handle *request, void *status);
 

@@ -11,10 +11,10 @@ _Static_assert(sizeof(void *) == 8, "handles pass through registers of 8 bytes")
 
 __thread int mpi_depth __attribute__((tls_model("initial-exec")));
 
-/* The caller of the first of them, from which MPI's library is found. */
+/* The first caller of a hook, through which MPI's library is found. */
 static const void *first_caller;
 
-/* NULL: there is none of either name. */
+/* NULL: neither name exists. */
 static void *
 find_any(const char *name, const void *from)
 {
@@ -41,7 +41,7 @@ mpi_find(const char *name, const void *from)
 	abort();
 }
 
-/* ---- What MPI can be asked ---------------------------------------------------------- */
+/* ---- Queries of MPI -------------------------------------------------------------- */
 
 /* Optional functions: looked up once. */
 struct asked {
@@ -91,7 +91,7 @@ mpi_ranks_of(mpi_handle comm)
 	return number_of(&asked, comm);
 }
 
-/* What cannot be asked may be one. */
+/* True also if MPI cannot tell. */
 static bool
 is_inter(mpi_handle comm)
 {
@@ -112,7 +112,7 @@ mpi_sum_of(const int *counts, mpi_handle comm)
 	return sum;
 }
 
-/* MPICH has no such functions: its handles are the same number in C and in Fortran. */
+/* MPICH lacks such functions: its handles are the same number in C and Fortran. */
 static mpi_handle
 convert(struct asked *asked, int number)
 {
@@ -137,7 +137,7 @@ mpi_comm_of(int comm)
 	return convert(&asked, comm);
 }
 
-/* ---- Waiting ------------------------------------------------------------------------ */
+/* ---- Waiting --------------------------------------------------------------------- */
 
 struct run_call
 mpi_begin_wait(int n)

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mpi_fortran.c - hooks of the same collectives as in mpi.c for Fortran: mpif.h and "use
- * mpi" (mpi_allreduce_), and "use mpi_f08" where it has functions of its own
- * (mpi_allreduce_f08_ of Open MPI).  In MPICH all of these call the C functions, which are
- * hooked too; the outer hook counts.
+ * mpi_fortran.c - hooks of MPI's collectives for Fortran.
  *
- * All arguments are references, handles are integers, and the last argument, the error, may
- * be missing (NULL) in mpi_f08.  Only counts and handles are read.
+ * They cover mpif.h and "use mpi" (mpi_allreduce_), and "use mpi_f08" where it has its
+ * own functions (mpi_allreduce_f08_ of Open MPI).  In MPICH all of these call the C
+ * functions, which are hooked too; only the outer hook counts.
+ *
+ * All arguments are references, handles are integers, and the last argument, the error,
+ * may be missing (NULL) in mpi_f08.  Only counts and handles are read.
  */
 #include "pacer/mpi.h"
 #include "pacer/pending.h"
 #include "pacer/run.h"
 
-/* Different from mpi.c where it matters. */
+/* Offset, so that numbers differ from those of mpi.c. */
 #define WHAT(bytes) ((uint32_t)(bytes)*31u + 1000u + (uint32_t)__COUNTER__)
 
 #define HOOK_AS(symbol, is_begun, bytes, params, args)                         \
@@ -114,9 +115,9 @@ HOOK(ialltoallv, 1, SUM(n_out, comm) * SIZE(t_out),
 
 /* clang-format on */
 
-/* ---- Waiting for them ------------------------------------------------------------- */
+/* ---- Waiting for them ------------------------------------------------------------ */
 
-/* Keeps the C hook, which MPICH calls from here, from counting it again. */
+/* Prevents that the C hook, which MPICH calls from here, counts the wait again. */
 #define WAIT_AS(symbol, n, params, args)                                       \
 	RUN_EXPORT void symbol params;                                         \
 	RUN_EXPORT void symbol params                                          \

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nccl.c - hooks of NCCL's collectives, by LD_PRELOAD; the real functions are pncclX, or
- * ncclX where a library has no such names.
+ * nccl.c - hooks of NCCL's collectives, by LD_PRELOAD.
  *
- * ncclX only enqueues: it returns at once, and the collective runs when the CUDA stream
- * reaches it.  So a wait is enqueued before it, as a host function (cudaLaunchHostFunc),
- * and the program goes on.  There is no wait while the stream is captured into a graph,
- * because it would be repeated at each replay.  Without host functions the call itself
- * waits.  Reported times are those of the enqueueing; the begin is the end of the wait, if
+ * The real functions are pncclX, or ncclX if the library lacks those names.  ncclX only
+ * enqueues: it returns at once, and the collective runs when the CUDA stream reaches
+ * it.  So the hook enqueues a wait before it, as a host function (cudaLaunchHostFunc),
+ * and the program continues.  While the stream is captured into a graph there is no
+ * wait, because each replay would repeat it.  Without host functions the call itself
+ * waits.  Reported times are those of enqueueing; the start is the end of the wait, if
  * the stream reaches it by then.
  *
- * The build needs neither NCCL nor CUDA: functions are looked up at the call.  A program
- * with NCCL linked statically is not seen, nor are collectives that a CUDA graph replays.
- * Tested with a library that stands in for NCCL and CUDA (tests/unit/pacer_bench.h), not on
- * a GPU.
+ * The build needs neither NCCL nor CUDA: functions are looked up at the call.  A
+ * program with NCCL linked statically is not seen, nor are collectives that a CUDA
+ * graph replays.  Tested with a library that stands in for NCCL and CUDA
+ * (tests/unit/pacer_bench.h), not on a GPU.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,9 +38,9 @@ struct slot {
 
 static struct slot slots[N_SLOTS];
 
-/* ---- In the stream ------------------------------------------------------------------ */
+/* ---- In the stream --------------------------------------------------------------- */
 
-/* Runs in CUDA's own thread, when the stream comes to it. */
+/* Runs in CUDA's own thread when the stream reaches it. */
 static void
 wait_in_stream(void *ctx)
 {
@@ -82,7 +82,7 @@ wait_later(void *ctx, int64_t until_ns, bool is_absolute)
 		is_capturing = run_real("cudaStreamIsCapturing", at->from);
 		launch = run_real("cudaLaunchHostFunc", at->from);
 	}
-	/* What cannot be asked may be captured. */
+	/* A stream whose state is unknown may be captured. */
 	if (launch && (!is_capturing || is_capturing(at->stream, &status) != SUCCESS ||
 		       status != CAPTURE_NONE))
 		return false;
@@ -99,7 +99,7 @@ wait_later(void *ctx, int64_t until_ns, bool is_absolute)
 	return true;
 }
 
-/* ---- Collectives -------------------------------------------------------------------- */
+/* ---- Collectives ----------------------------------------------------------------- */
 
 static void *
 find(const char *const names[2], const void *from)

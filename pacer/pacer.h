@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pacer.h - for programs that report their iterations themselves: five functions of
- * libantiphase-pacer.so
+ * pacer.h - interface of libantiphase-pacer.so for programs that report their
+ * iterations themselves.
  *
  *	antiphase_open(NULL, rank, n_ranks);
  *	for (...) {
  *		compute();
- *		antiphase_iteration();            waits, if an order says so
+ *		antiphase_iteration();            waits if ordered
  *		antiphase_enter(n_bytes);
  *		all_reduce();
  *		antiphase_exit();
  *	}
  *	antiphase_close();
  *
- * Programs that use MPI or NCCL need none of it: LD_PRELOAD=libantiphase-pacer.so is enough.
- * After antiphase_open() the pacer no longer watches the MPI and NCCL calls of the program.
+ * Programs with MPI or NCCL need no changes: LD_PRELOAD=libantiphase-pacer.so is
+ * enough.  After antiphase_open() the pacer ignores the program's MPI and NCCL calls.
  *
- * There is one pacer per process.  It acts in rank 0; in all other ranks these functions do
- * nothing, so call them in each.  No function fails: without a collector, or with one that
- * does not answer, the program runs as if these calls were not there.  Any thread may call;
+ * There is one pacer per process.  It acts in rank 0; in all other ranks these
+ * functions do nothing, so call them in each.  No function fails: without a collector,
+ * or with one that does not respond, the calls have no effect.  Any thread may call;
  * calls of one thread during a call of another are ignored.
  *
  * The environment takes precedence: see antiphase-pacer(7).
@@ -33,26 +33,26 @@ extern "C" {
 #endif
 
 /*
- * 'job': what the scheduler calls the job; NULL: as the environment has it.  'n_ranks'
- * 0: not known.  Returns 1 if this process will be paced or watched, 0 if not: it is
- * another rank, or ANTIPHASE_MODE is off.
+ * 'job': the scheduler's name of the job; NULL: from the environment.  'n_ranks' 0:
+ * unknown.  Returns 1 if this process will be paced or observed; 0 if it has another
+ * rank or ANTIPHASE_MODE is off.
  */
 int antiphase_open(const char *job, uint32_t rank, uint32_t n_ranks);
 
 /*
- * An iteration begins to communicate.  Waits if the order is so, at most one period of
- * the job; returns for how many nanoseconds.
+ * An iteration begins to communicate.  Waits if ordered, at most one period of the job;
+ * returns the nanoseconds waited.
  */
 int64_t antiphase_iteration(void);
 
 /*
- * A collective begins, with a message of so many bytes (0: unknown); and it ends, which
- * another thread may say.  Several may be under way.
+ * A collective begins, with a message of 'bytes' (0: unknown), or ends.  Another thread
+ * may report the end.  Collectives may overlap.
  */
 void antiphase_enter(uint64_t bytes);
 void antiphase_exit(void);
 
-/* The program does without from now on. */
+/* Turns the pacer off. */
 void antiphase_close(void);
 
 #ifdef __cplusplus

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pending.h - nonblocking collectives in flight, of all threads: while there are any, the
- * time in MPI_Wait is theirs
+ * pending.h - count of nonblocking collectives in flight, of all threads.
  *
- * A collective that completes by MPI_Test is never removed, so there is a limit:
- * PENDING_MAX.
+ * While there are any, the time in MPI_Wait counts as theirs.  A collective that
+ * completes by MPI_Test is never removed, so the count has a limit: PENDING_MAX.
  */
 #ifndef PACER_PENDING_H
 #define PACER_PENDING_H
@@ -16,7 +15,7 @@
 extern int pending_n; /* Read by pending_any(). */
 
 void pending_add(void);
-/* Takes 'n' of them or as many as there are; false if there are none. */
+/* Subtracts up to 'n'; false if there are none. */
 bool pending_take(int n);
 
 static inline bool

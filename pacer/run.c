@@ -18,14 +18,14 @@
 int run_state = RUN_NEW;
 uint8_t run_source;
 
-static int lock; /* 1: a thread is in here. */
+static int lock; /* 1: held by a thread. */
 static struct core core;
 static struct link link_up = { .fd = -1 };
 static uint32_t epoch; /* Counts starts. */
 static bool is_verbose;
 static const char *why_off = "";
 
-/* No thread waits: one that does not get the lock continues without the pacer. */
+/* Never waits: a thread that does not get the lock continues without the pacer. */
 static bool
 try_lock(void)
 {
@@ -38,9 +38,9 @@ unlock(void)
 	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
 }
 
-/* ---- What the environment says --------------------------------------------------- */
+/* ---- Environment ----------------------------------------------------------------- */
 
-/* A whole number of 0 to 'max'; 'otherwise' if it is none. */
+/* An integer from 0 to 'max'; 'otherwise' for other texts. */
 static int64_t
 number_of(const char *text, int64_t max, int64_t otherwise)
 {
@@ -55,8 +55,9 @@ number_of(const char *text, int64_t max, int64_t otherwise)
 }
 
 /*
- * The first variable that has a number; -1: none.  Variables of launchers come before
- * Slurm's, which mpirun and torchrun in a batch script pass to all their processes.
+ * The number of the first variable that has one; -1: none.  Launchers' variables
+ * precede Slurm's, which mpirun and torchrun in a batch script pass on to all their
+ * processes.
  */
 static int64_t
 first_number(const char *const *names)
@@ -81,7 +82,7 @@ static const char *const size_names[] = {
 	"WORLD_SIZE",           "SLURM_NTASKS", NULL,
 };
 
-/* As Slurm writes it: tasks of an array are "4711_2". */
+/* The job in Slurm's notation: tasks of an array are "4711_2". */
 static void
 name_job(const char *given, char ret_name[PACE_MAX_NAME + 1])
 {
@@ -103,7 +104,7 @@ name_job(const char *given, char ret_name[PACE_MAX_NAME + 1])
 			*c = '?';
 }
 
-/* The reason to stay off, or NULL; the mode. */
+/* The reason to stay off, or NULL; sets the mode. */
 static const char *
 find_mode(bool *ret_is_observing)
 {
@@ -117,11 +118,11 @@ find_mode(bool *ret_is_observing)
 		       : "ANTIPHASE_MODE is none of on, off and profile";
 }
 
-/* ---- Start and end ---------------------------------------------------------------- */
+/* ---- Start and end --------------------------------------------------------------- */
 
 /*
- * A child is nobody's rank 0.  One that was forked before there was anything may be one
- * of its own, as those of launchers are.
+ * Turns the pacer off in a child of fork(), which is not rank 0.  A child forked before
+ * the pacer started may start one, because launchers fork their ranks.
  */
 static void
 in_child(void)
@@ -175,7 +176,7 @@ turn_on(enum pace_source source, const char *job, uint32_t rank, uint32_t n_rank
 	is_registered = true;
 }
 
-/* 'rank' -1: as the environment has it. */
+/* 'rank' -1: from the environment. */
 static bool
 start(enum pace_source source, const char *job, int64_t rank, int64_t n_ranks)
 {
@@ -223,7 +224,7 @@ run_switch(void)
 
 	if (__atomic_load_n(&run_source, __ATOMIC_RELAXED) != PACE_MPI || !try_lock())
 		return false;
-	/* Another thread may have been first, or closed it. */
+	/* Another thread may have started or closed the pacer. */
 	is_on = __atomic_load_n(&run_state, __ATOMIC_ACQUIRE) == RUN_ON;
 	if (is_on && run_source == PACE_MPI) {
 		link_close(&link_up);
@@ -287,7 +288,7 @@ at_exit(void)
 	run_close();
 }
 
-/* ---- Collectives ------------------------------------------------------------------ */
+/* ---- Collectives ----------------------------------------------------------------- */
 
 static void
 take_order(void *ctx, const struct pace_order *order)
@@ -303,7 +304,7 @@ at_boundary(int64_t now_ns, run_later_fn *later, void *ctx)
 	int64_t until_ns, begun_ns = now_ns, at_ns = now_ns;
 	int saved_errno = errno;
 
-	/* This detects a collector that has gone, and reconnects at once. */
+	/* Detects a lost collector and reconnects at once. */
 	link_receive(&link_up, take_order, &core);
 	link_open(&link_up, now_ns);
 	until_ns = core_wait_until_ns(&core);
@@ -383,9 +384,9 @@ run_iteration(void)
 	return waited_ns;
 }
 
-/* ---- The real functions ------------------------------------------------------------ */
+/* ---- The real functions ---------------------------------------------------------- */
 
-/* The library's dependencies may include this one, in front of all. */
+/* A library that depends on this one may find our function first. */
 static bool
 is_own(const void *function)
 {
@@ -406,8 +407,8 @@ run_real(const char *name, const void *from)
 	if (found || !dladdr(from, &info) || !info.dli_fname)
 		return found;
 	/*
-	 * A library that was loaded for itself alone, as Python's modules are: what it
-	 * was linked to is not among what comes after us, but is found through it.
+	 * The caller's library was loaded with local scope, like Python modules.  Its
+	 * dependencies are not in the global search order, but are found through it.
 	 */
 	library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 	found = library ? dlsym(library, name) : NULL;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run.h - the one pacer of a process, as its hooks use it (mpi.c, nccl.c, api.c)
+ * run.h - the pacer of a process, for its hooks (mpi.c, nccl.c, api.c).
  *
- * It starts with the first collective: programs without collectives are not affected.  It
- * is on only in rank 0.  A hook checks run_is_on(), and if true
+ * It starts with the first collective, so programs without collectives are not
+ * affected.  It is on only in rank 0.  A hook checks run_is_on(), and if true
  *
  *	struct run_call call = run_enter(PACE_MPI, bytes, what);   may wait
  *	result = real function
  *	run_exit(&call);
  *
- * A collective that another thread makes meanwhile is ignored.  In a child of fork() the
- * pacer is off, and its connection stays the parent's.  The program's errno is preserved.
+ * Collectives of other threads at the same time are ignored.  In a child of fork() the
+ * pacer is off, and the connection stays the parent's.  The program's errno is
+ * preserved.
  */
 #ifndef PACER_RUN_H
 #define PACER_RUN_H
@@ -20,32 +21,31 @@
 
 #include "lib/wire/pace.h"
 
-/* What is not exported but for programs. */
+/* Exports a function to programs; all others are hidden. */
 #define RUN_EXPORT __attribute__((visibility("default")))
 
 enum run_state {
-	RUN_NEW,      /* Nothing was looked at yet. */
-	RUN_STARTING, /* A thread is at it. */
+	RUN_NEW,      /* Not started yet. */
+	RUN_STARTING, /* A thread is starting it. */
 	RUN_OFF,
 	RUN_ON,
 };
 
 struct run_call {
 	bool is_counted;
-	uint32_t epoch; /* What began before a start is not of what is there since. */
+	uint32_t epoch; /* Of the start; calls of earlier starts are ignored. */
 	int64_t begin_ns;
 };
 
 extern int run_state; /* enum run_state; read it by run_is_on(). */
 extern uint8_t run_source;
 
-/* Looks at the environment, the first time. */
+/* The first call reads the environment. */
 bool run_start(enum pace_source source);
 
 /*
- * NCCL takes over from MPI: a program that uses both reduces by NCCL, and uses MPI only
- * for setup.
- * True if it did.
+ * Lets NCCL take over from MPI, because a program with both reduces by NCCL and uses
+ * MPI only for setup.  True if it did.
  */
 bool run_switch(void);
 
@@ -62,13 +62,13 @@ run_is_on(enum pace_source source)
 
 struct run_call run_enter(enum pace_source source, uint64_t bytes, uint32_t what);
 void run_exit(const struct run_call *call);
-/* Waiting for a nonblocking one begins; run_exit() ends it. */
+/* A wait for a nonblocking collective begins; run_exit() ends it. */
 struct run_call run_wait(void);
 
 /*
- * As run_enter(), but does not wait: 'later' is to see to it.  It gets the time until
- * which, if it were now; if not 'is_absolute', it is the time from now to then that is
- * to be waited, whenever.  It returns false if it cannot; then there is no wait.
+ * As run_enter(), but leaves the wait to 'later'.  If 'is_absolute', 'later' must wait
+ * until 'until_ns'; otherwise for the time from now to 'until_ns', whenever it begins.
+ * 'later' returns false if it cannot; then there is no wait.
  */
 typedef bool run_later_fn(void *ctx, int64_t until_ns, bool is_absolute);
 struct run_call run_enter_later(enum pace_source source, uint64_t bytes, uint32_t what,
@@ -83,8 +83,8 @@ int64_t run_iteration(void);
 void run_close(void);
 
 /*
- * The function of that name behind ours: in what was loaded after us, or in what the
- * caller at 'from' was linked to.  NULL: there is none, or none but our own.
+ * The real function 'name': from a library loaded after ours, or from one that the
+ * caller at 'from' is linked to.  NULL: there is none but our own.
  */
 void *run_real(const char *name, const void *from);
 
