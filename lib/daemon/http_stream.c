@@ -126,7 +126,7 @@ wake(struct http_listener *listener)
 	http_kick(listener->stream->http);
 }
 
-/* Ends a listener; closing the socket also stops a response that nobody reads. */
+/* Ends a listener; closing the socket also stops a response that is not read. */
 static void
 end(struct http_listener *listener)
 {
