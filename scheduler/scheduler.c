@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scheduler.c - antiphase-scheduler: hears what hosts tell, knows the fabric and the
- * cluster's scheduler, says where jobs should go and when they should talk, and makes it
- * so where it may.
+ * scheduler.c - antiphase-scheduler: consumes telemetry, knows the fabric and the
+ * cluster's scheduler, advises on places and shifts, and enforces the advice where its
+ * mode allows.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -104,7 +104,7 @@ sched_find_local(const struct sched_snapshot *snapshot, const char *local_id)
 {
 	size_t first = 0, n = snapshot->n_jobs;
 
-	/* The first that is not before it. */
+	/* Finds the first that is not before it. */
 	while (n > 0) {
 		size_t half = n / 2;
 		const struct sched_job *job =

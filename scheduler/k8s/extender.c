@@ -16,21 +16,21 @@
 #include "scheduler/k8s/group.h"
 
 #define FORGET_US INT64_C(600000000)
-/* A job that could not be ranked is not tried again for so long. */
+/* A failed ranking of a job is not repeated for this long. */
 #define RETRY_US INT64_C(1000000)
 
 /* Scores: the pod's own node, others of its job, places nearly as good, the rest. */
 #define SCORE_OWN    10
 #define SCORE_CHOSEN 8
-#define SCORE_ALSO   6 /* And down to 3. */
+#define SCORE_ALSO   6 /* And down to 3, by rank. */
 
 #define NO_POD UINT32_MAX
 
-/* A node that a job may use: one that was chosen, or one that is nearly as good. */
+/* A node that a job may use: chosen, or nearly as good. */
 struct plan_node {
 	bool is_chosen;
 	uint32_t rank; /* Among those nearly as good. */
-	uint32_t pod;  /* That was given it, or NO_POD. */
+	uint32_t pod;  /* The pod that has it, or NO_POD. */
 };
 
 struct pod {
@@ -41,12 +41,12 @@ struct pod {
 struct job {
 	char *name; /* Owned; the key. */
 	int64_t asked_us, tried_us;
-	uint32_t n_pods; /* It is to have. */
+	uint32_t n_pods; /* Declared number of its pods. */
 	uint32_t n_also;
 	struct strtab *names; /* Of the plan's nodes; the number is that in 'nodes'. */
 	VEC(struct plan_node) nodes;
 	VEC(struct pod) pods;
-	UT_hash_handle hh; /* In order of when it was last asked for. */
+	UT_hash_handle hh; /* By time of the last request. */
 };
 
 struct extender {
@@ -128,7 +128,7 @@ job_of(struct extender *extender, const struct extender_ask *ask, int64_t now_us
 {
 	struct job *job;
 
-	/* The first is the one that was not asked for longest. */
+	/* The first job has the oldest request. */
 	while (extender->jobs &&
 	       (now_us - extender->jobs->asked_us > extender->opts.forget_us ||
 		HASH_COUNT(extender->jobs) >= EXTENDER_MAX_JOBS))
@@ -189,11 +189,11 @@ give_node(struct job *job, uint32_t pod, const struct extender_ask *ask)
 			continue;
 		if (number == p->node)
 			return true;
-		/* The order of names offered means nothing. */
+		/* The order in which names are offered means nothing. */
 		if (job->nodes.items[number].pod == NO_POD && number < best)
 			best = number;
 	}
-	if (p->node != STRTAB_NONE) { /* It is not offered any more: not for us. */
+	if (p->node != STRTAB_NONE) { /* No longer offered: the node is lost. */
 		job->nodes.items[p->node].pod = NO_POD;
 		job->nodes.items[p->node].is_chosen = false;
 		p->node = STRTAB_NONE;
@@ -205,7 +205,7 @@ give_node(struct job *job, uint32_t pod, const struct extender_ask *ask)
 	return true;
 }
 
-/* Drops what was chosen and no pod has yet, and what was nearly as good. */
+/* Drops chosen nodes without a pod, and those nearly as good. */
 static void
 drop_unused(struct job *job)
 {
@@ -236,7 +236,7 @@ keep_choice(struct job *job, const struct extender_ask *ask,
 	}
 }
 
-/* Ranks places for the pods that have no node. */
+/* Ranks places for the pods without a node. */
 static void
 rank(struct extender *extender, struct job *job, const struct extender_ask *ask,
      int64_t now_us)
@@ -274,7 +274,7 @@ rank(struct extender *extender, struct job *job, const struct extender_ask *ask,
 	vec_free(&siblings);
 }
 
-/* Finds the job and the pod's node, or -1 if there is no answer. */
+/* Finds the job and the pod's node; NONE if there is no answer. */
 static uint32_t
 decide(struct extender *extender, const struct extender_ask *ask, int64_t now_us,
        struct job **ret_job)
@@ -292,7 +292,7 @@ decide(struct extender *extender, const struct extender_ask *ask, int64_t now_us
 	return job->pods.items[pod].node;
 }
 
-/* What may be done for the job of an ask. */
+/* What the extender may do for the job of a request. */
 static enum extender_power
 power_of(const struct extender *extender, const struct extender_ask *ask)
 {
@@ -353,7 +353,7 @@ score_of(const struct job *job, uint32_t number, uint32_t own)
 	return 0;
 }
 
-/* A node of the job that this pod may have, if it must have one of them. */
+/* Whether this pod, if restricted to its job's nodes, may have this one. */
 static bool
 may_have(const struct job *job, uint32_t number, uint32_t own)
 {
@@ -378,7 +378,7 @@ extender_filter(struct extender *extender, const char *body, size_t n, int64_t n
 	}
 	extender->counts.filters++;
 	own = decide(extender, &ask, now_us, &job);
-	/* What is alone sends nothing. */
+	/* A job of one pod sends nothing. */
 	is_strict = ask.is_required && own != STRTAB_NONE && job->n_pods > 1 &&
 		    power_of(extender, &ask) == EXTENDER_FILTERS;
 	reply_begin(&reply);

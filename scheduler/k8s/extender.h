@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * extender.h - kube-scheduler's extender webhook: nodes for a pod, chosen for its job as a
- * whole.
+ * extender.h - kube-scheduler's extender webhook: nodes for a pod, chosen for its job
+ * as a whole.
  *
- * kube-scheduler asks for one pod at a time: 'filter' returns the nodes that will do,
- * then 'prioritize' scores those left, 0 to 10.  The best node for the first pod may leave
- * no good nodes for the others, so all nodes of a job are chosen together when its first
- * pod is asked for (by the caller's ranking), and each pod is given one of them, the
- * same whenever it is asked for again, until it is bound or the job is forgotten.  When a
- * chosen node is not offered any more, the pods that have none yet are ranked again.
+ * kube-scheduler asks for one pod at a time: 'filter' returns the suitable nodes, then
+ * 'prioritize' scores the rest, 0 to 10. The best node for the first pod may leave no
+ * good nodes for the others. So the caller's ranking chooses all nodes of a job
+ * together at the request for its first pod, and each pod gets one of them, the same
+ * for repeated requests, until it is bound or the job is forgotten. When a chosen node
+ * is no longer offered, the pods that have none yet are ranked again.
  *
- * A job is the pods of one namespace that agree on the first label there is of a list
- * (opts), or have the same controlling owner, or else the pod alone.  What it sends
- * is known from annotations, as a profile of one phase:
+ * A job is the pods of one namespace that agree on the first label present from a list
+ * (opts), or have the same controlling owner, or else the pod alone. Its traffic is
+ * declared in annotations, as a profile of one phase:
  *
  *	antiphase.io/period-us   time from iteration to iteration, alone
  *	antiphase.io/comm-us     of that, on the wire
  *	antiphase.io/rate-gbps   at this rate; absent: as fast as the fabric lets
  *	antiphase.io/pods        pods of the job, one a node; absent: 1
- *	antiphase.io/placement   "required": other nodes are filtered out; else they are
- *	                         only liked less; a job of one pod is not filtered
+ *	antiphase.io/placement   "required": other nodes are filtered out; else they
+ *	                         only score less; a job of one pod is not filtered
  *
- * or, if there are none, from what the caller knows of the job.  If it is not known, or no
- * place can be ranked, every node passes and scores 0, as without the extender.
+ * or, without them, comes from the caller's knowledge of the job. If there is none, or
+ * no place can be ranked, every node passes and scores 0, as without the extender.
  *
- * Bodies are hostile until checked.  Only nodeCacheCapable is answered; a request with
- * whole Node objects is an error that says so.  Pure; O(nodes) an ask, and one ranking a
- * job.
+ * Bodies are hostile until checked. Only nodeCacheCapable is supported; a request with
+ * whole Node objects gets an error that says so. Pure; O(nodes) per request, and one
+ * ranking per job.
  */
 #ifndef SCHEDULER_K8S_EXTENDER_H
 #define SCHEDULER_K8S_EXTENDER_H
@@ -46,42 +46,42 @@ struct extender;
 
 struct extender_job {
 	const char *name;            /* "NAMESPACE/NAME", as all here borrowed. */
-	uint32_t n_nodes;            /* Nodes that are still to be chosen. */
+	uint32_t n_nodes;            /* Nodes to choose. */
 	int64_t period_us, comm_us;  /* 0: not declared. */
 	double rate_bps;             /* 0: as fast as the fabric lets. */
-	const char *const *siblings; /* Nodes that pods of it were given before. */
+	const char *const *siblings; /* Nodes that its earlier pods have. */
 	size_t n_siblings;
 };
 
-/* What the ranking chose; arrays are owned, free with extender_choice_fini(). */
+/* The result of a ranking; arrays are owned, free with extender_choice_fini(). */
 struct extender_choice {
 	uint32_t *chosen; /* n_nodes of them, numbers in 'offered'. */
 	size_t n_chosen;
-	uint32_t *also; /* Of the places that are nearly as good, best first. */
+	uint32_t *also; /* Of places nearly as good, best first. */
 	size_t n_also;
 };
 
 /*
- * Ranks places of 'job' among the nodes offered.  Returns 0 and a choice; or -errno with
- * a sentence in 'err': nothing is known of the job (-ENODATA), there is no room (-ENOSPC).
+ * Ranks places of 'job' among the nodes offered. Returns 0 and a choice; or -errno with
+ * a sentence in 'err': the job is unknown (-ENODATA), there is no room (-ENOSPC).
  */
 typedef int extender_rank_fn(void *ctx, const struct extender_job *job,
 			     const char *const *offered, size_t n_offered,
 			     struct extender_choice *ret_choice, struct err *err);
 void extender_choice_fini(struct extender_choice *choice);
 
-/* What may be done for a job: what it would be is kept in any case. */
+/* What the extender may do for a job; it ranks and keeps places in any case. */
 enum extender_power {
 	EXTENDER_OBSERVES, /* Every node passes, and scores 0. */
 	EXTENDER_SCORES,   /* Every node passes. */
-	EXTENDER_FILTERS, /* For jobs that ask for it ("required") nodes are filtered. */
+	EXTENDER_FILTERS,  /* Nodes are filtered for "required" jobs. */
 };
 
 struct extender_opts {
 	const char *const
 		*group_labels; /* NULL: those of Job, JobSet, Kubeflow, Volcano. */
 	size_t n_group_labels;
-	int64_t forget_us; /* Since a job was last asked for; 0: ten minutes. */
+	int64_t forget_us; /* Since its last request; 0: ten minutes. */
 	/* By namespace, with the ranking's ctx; NULL: EXTENDER_FILTERS for all. */
 	enum extender_power (*power)(void *ctx, const char *namespace);
 	bool is_observing; /* EXTENDER_OBSERVES, whatever 'power' says. */
@@ -94,9 +94,9 @@ void extender_free(struct extender *extender); /* Accepts NULL. */
 void extender_observe(struct extender *extender, bool is_observing);
 
 /*
- * Answer one body ('n' bytes, terminated) at wall clock time 'now_us'.  Return 0 with
- * the reply in 'out', or -EINVAL with what is wrong in 'err', for status 400.  The reply
- * of filter has a sentence for each node it fails.
+ * Answer one body ('n' bytes, terminated) at wall clock time 'now_us'. Return 0 with
+ * the reply in 'out', or -EINVAL with the reason in 'err', for status 400. The reply of
+ * filter has a sentence for each node that it rejects.
  */
 int extender_filter(struct extender *extender, const char *body, size_t n,
 		    int64_t now_us, struct strbuf *out, struct err *err);
@@ -105,7 +105,7 @@ int extender_prioritize(struct extender *extender, const char *body, size_t n,
 
 struct extender_counts {
 	uint64_t filters, prioritizes, refused;
-	uint64_t rankings, unranked; /* Of jobs; those without an answer. */
+	uint64_t rankings, unranked; /* Rankings of jobs; failed ones. */
 	uint64_t jobs;               /* Remembered now. */
 };
 struct extender_counts extender_counts(const struct extender *extender);

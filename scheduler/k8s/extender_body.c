@@ -13,7 +13,7 @@
 
 #define PREFIX "antiphase.io/"
 
-/* A number that is written as a text, as annotations are. */
+/* Reads a number in a text, as annotations have it. */
 static int
 number_of(const struct json_doc *doc, const struct json *annotations, const char *key,
 	  double min, double max, double *ret_value, struct err *err)

@@ -3,7 +3,7 @@
  * extender_priv.h - what the extender's files share.
  *
  *	extender.c        jobs, their places, and the answers
- *	extender_body.c   what kube-scheduler asked
+ *	extender_body.c   kube-scheduler's requests
  */
 #ifndef SCHEDULER_K8S_EXTENDER_PRIV_H
 #define SCHEDULER_K8S_EXTENDER_PRIV_H
@@ -11,7 +11,7 @@
 #include "lib/base/vec.h"
 #include "scheduler/k8s/extender.h"
 
-/* One body, taken apart. */
+/* One request, parsed. */
 struct extender_ask {
 	char *job,
 		*pod; /* Owned.  "NAMESPACE/NAME" of the job; the pod's uid or name. */

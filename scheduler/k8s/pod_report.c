@@ -23,22 +23,22 @@
 #define TOLD   "antiphase.io/told"
 #define READS  "antiphase.io/reads-shift"
 
-/* Of the token of a list that goes on; the server's are some hundred. */
+/* Of the token to continue a list; the server's have some hundred bytes. */
 #define MAX_TOKEN 4096
 
-/* What was reported last to the pods of a job. */
+/* The last report to the pods of a job. */
 struct reported {
-	bool is_reported; /* Else it was taken back. */
+	bool is_reported; /* False: annotations were removed. */
 	struct pod_report_advice advice;
 	int64_t at_us; /* 0: never. */
 };
 
 struct pod_report {
-	struct strtab *names;      /* Owned.  Jobs, */
-	VEC(struct reported) jobs; /* and by number there. */
+	struct strtab *names;      /* Owned. Jobs. */
+	VEC(struct reported) jobs; /* By number in 'names'. */
 };
 
-/* A pod of the list, borrowed from it. */
+/* A pod of the list; texts are borrowed from it. */
 struct pod {
 	const char *namespace, *name, *uid, *version;
 	const char *shift, *slack, *pacing, *told; /* Annotations, or NULL. */
@@ -91,7 +91,7 @@ is_near(const struct pod_report_advice *a, const struct pod_report_advice *b)
 	       strcmp(a->pacing, b->pacing) == 0;
 }
 
-/* The same for all pods of a job, until it is time for another; false: nothing. */
+/* The advice, the same for all pods of a job until a change is due; false: none. */
 static bool
 advice_of(struct pod_report *report, const struct pod_report_view *view,
 	  const char *job, struct pod_report_advice *ret_advice)
@@ -100,7 +100,7 @@ advice_of(struct pod_report *report, const struct pod_report_view *view,
 	bool is_advised = view->advice(view->ctx, job, &advice);
 	struct reported *last;
 
-	/* Names are the users': those of unknown jobs are not kept. */
+	/* Users choose names: unknown jobs are not kept. */
 	if (!is_advised && strtab_find(report->names, job) == STRTAB_NONE)
 		return false;
 	last = reported_of(report, job);
@@ -130,7 +130,7 @@ put_number(struct jsonw *w, const char *key, int64_t value)
 	jsonw_str(w, key, text);
 }
 
-/* 'advice' NULL: to take ours back. */
+/* 'advice' NULL: removes our annotations. */
 static void
 add_patch(struct pod_report_round *round, const struct pod *pod, const char *job,
 	  const struct pod_report_advice *advice, enum pod_report_why why)
@@ -149,7 +149,7 @@ add_patch(struct pod_report_round *round, const struct pod *pod, const char *job
 	jsonw_init(&w, out);
 	jsonw_flat_object(&w, NULL);
 	jsonw_object(&w, "metadata");
-	/* Another pod of that name, or the same after a change, is not meant. */
+	/* The server refuses it for a new pod of that name, or a changed one. */
 	jsonw_str(&w, "uid", pod->uid);
 	jsonw_str(&w, "resourceVersion", pod->version);
 	jsonw_object(&w, "annotations");
@@ -220,7 +220,7 @@ check_pod(struct pod_report *report, const struct pod_report_view *view,
 
 /* ---- Reading ------------------------------------------------------------------------- */
 
-/* False for what is no pod that can be named. */
+/* False for an invalid pod. */
 static bool
 read_pod(const struct json_doc *doc, const struct json *metadata, struct pod *ret_pod)
 {

@@ -2,27 +2,27 @@
 /*
  * pod_report.h - the shifts of jobs as annotations of their pods.
  *
- * A list of pods comes from the API server; out go merge patches, each for one pod as it
- * was in the list, so that the server refuses a patch for a pod that has changed since:
+ * From the API server's list of pods it makes merge patches, each for one pod as it was
+ * in the list, so that the server refuses a patch for a pod that has changed since:
  *
  *	antiphase.io/shift-us	the job's shift
  *	antiphase.io/slack-us	how far it may be off
  *	antiphase.io/pacing	"free", "realign", "gate"
  *	antiphase.io/told	the shift again: antiphase wrote it
  *
- * The annotations of a pod are ours while 'told' says the same as 'shift-us'; what others
- * wrote or changed is left as it is.  No other record is kept: after a restart the pods
- * themselves show what was done, and it is undone from there.
+ * The annotations of a pod are ours while 'told' equals 'shift-us'; those that others
+ * wrote or changed stay. There is no other record: after a restart the pods themselves
+ * show what to undo.
  *
- * A pod whose program heeds them has the annotation antiphase.io/reads-shift: "true"; then
- * its job can be shifted without a pacer.
+ * A pod whose program heeds them has the annotation antiphase.io/reads-shift: "true";
+ * then its job can be shifted without a pacer.
  *
- * All pods of a job get the same annotations.  These change POD_REPORT_CHANGE_US later at
- * the earliest, and only if the shift has moved by more than its slack.  They are removed
- * when the mode of the namespace, the kill switch or the daemon's end require it, or when
- * there is no advice any more.
+ * All pods of a job get the same annotations. These change POD_REPORT_CHANGE_US later
+ * at the earliest, and only if the shift has moved by more than its slack. They are
+ * removed when the mode of the namespace, the kill switch or the daemon's end require
+ * it, or when advice ends.
  *
- * Lists are hostile until checked.  Pure but for what jobs got last; O(pods).
+ * Lists are hostile until checked. Pure but for the last report of each job; O(pods).
  */
 #ifndef SCHEDULER_K8S_POD_REPORT_H
 #define SCHEDULER_K8S_POD_REPORT_H
@@ -37,7 +37,7 @@ struct err;
 struct pod_report;
 
 #define POD_REPORT_CHANGE_US   INT64_C(30000000)
-#define POD_REPORT_MAX_PATCHES 10000 /* Of one round; others have theirs in the next. */
+#define POD_REPORT_MAX_PATCHES 10000 /* Of one round; the next round has the rest. */
 #define POD_REPORT_MAX_JOBS    20000 /* Remembered; with more, all are forgotten. */
 
 struct pod_report_advice {
@@ -47,21 +47,21 @@ struct pod_report_advice {
 
 struct pod_report_view {
 	int64_t now_us;  /* Wall clock. */
-	bool is_ending;  /* All of ours is taken back. */
-	bool is_waiting; /* Too early to say that there is no advice. */
+	bool is_ending;  /* Remove all our annotations. */
+	bool is_waiting; /* Too early to conclude that there is no advice. */
 	bool (*may_annotate)(void *ctx, const char *namespace);
-	/* Of the job "NAMESPACE/NAME"; false: there is none. */
+	/* The advice for the job "NAMESPACE/NAME"; false: there is none. */
 	bool (*advice)(void *ctx, const char *job,
 		       struct pod_report_advice *ret_advice);
-	/* A pod of that job, which may be annotated, heeds its annotations. */
+	/* A pod of that job heeds its annotations, and may be annotated. */
 	void (*reads)(void *ctx, const char *job);
 	void *ctx;
 };
 
 enum pod_report_why {
 	POD_REPORT_ADVISED,
-	POD_REPORT_STOPPED,   /* Mode, kill switch, our end: taken back. */
-	POD_REPORT_NO_ADVICE, /* Taken back. */
+	POD_REPORT_STOPPED,   /* Mode, kill switch, daemon's end: removed. */
+	POD_REPORT_NO_ADVICE, /* Removed. */
 };
 
 struct pod_report_patch {
@@ -74,18 +74,17 @@ struct pod_report_patch {
 /* Zeroed it is empty; release with pod_report_round_fini(). */
 struct pod_report_round {
 	VEC(struct pod_report_patch) patches;
-	size_t n_pods, n_annotated; /* Seen; of these with an annotation of ours. */
-	size_t n_others, n_left;    /* With those of others; for the next round. */
-	char *next; /* The list goes on: its token; NULL: it does not. */
+	size_t n_pods, n_annotated; /* Seen; of these, with our annotation. */
+	size_t n_others, n_left; /* With others' annotations; left to the next round. */
+	char *next; /* Token to continue the list; NULL: this is its end. */
 };
 
 struct pod_report *pod_report_new(void);
 void pod_report_free(struct pod_report *report); /* Accepts NULL. */
 
 /*
- * Reads a list of pods, or a part of it, and adds to the round what is to be done.
- * Returns 0, or -EINVAL with 'err' filled and the round as it was.  A pod that is none is
- * passed over.
+ * Reads a list of pods, or a part of it, and adds the patches to the round. Returns 0,
+ * or -EINVAL with 'err' filled and the round as it was. Invalid pods are skipped.
  */
 int pod_report_read(struct pod_report *report, const char *text, size_t n,
 		    const struct pod_report_view *view, struct pod_report_round *round,

@@ -12,9 +12,9 @@
 #include "scheduler/core/workload/workload.h"
 #include "topology/topo.h"
 
-/* Of the places that are as good as the first, so many nodes are told, too. */
+/* Nodes of places as good as the first that are returned, at most. */
 #define MAX_ALSO 256
-/* Losses of goodput that are no more apart are the same to us. */
+/* Losses of goodput that differ by no more count as equal. */
 #define SAME_LOSS 1e-3
 
 int
@@ -37,8 +37,8 @@ k8s_declared(const struct topo *topo, const struct extender_job *job,
 /* ---- Ranking ---------------------------------------------------------------------------- */
 
 /*
- * Which hosts of the fabric are offered, and the number of the offer of each.  Who offers
- * a node has room there.
+ * Finds the offered hosts of the fabric, and the number of the offer of each. An
+ * offered node has room.
  */
 static uint32_t *
 map_offered(struct advisor *advisor, const struct topo *topo,
@@ -59,7 +59,7 @@ map_offered(struct advisor *advisor, const struct topo *topo,
 	return number;
 }
 
-/* What is free is again what it was: it was so for this question. */
+/* Restores the free slots, which were set for this ranking. */
 static void
 reset_free(struct advisor *advisor, const struct topo *topo, const bool *allowed,
 	   const int64_t *were)
@@ -73,7 +73,7 @@ reset_free(struct advisor *advisor, const struct topo *topo, const bool *allowed
 }
 
 /*
- * Of the offered hosts those below the leaves of the job's earlier pods; returns how many.
+ * Finds the offered hosts below the leaves of the job's earlier pods; returns how many.
  */
 static uint32_t
 find_near(const struct topo *topo, const struct extender_job *job, const bool *allowed,
@@ -101,7 +101,7 @@ find_near(const struct topo *topo, const struct extender_job *job, const bool *a
 	return n_near;
 }
 
-/* 'best' is the place that is taken, those of 'ranking' are also told. */
+/* 'best' is the place chosen; those of 'ranking' are returned, too. */
 static void
 choose(const struct topo *topo, const struct extender_job *job,
        const struct advisor_place *best, const struct advisor_ranking *ranking,
@@ -122,7 +122,7 @@ choose(const struct topo *topo, const struct extender_job *job,
 						topo, ranking->items[p].hosts[i])];
 }
 
-/* Puts the job at the advisor, ranks it, and takes it away again. */
+/* Gives the job to the advisor, ranks it, and removes it. */
 static int
 rank_waiting(struct advisor *advisor, const struct extender_job *job,
 	     const struct profile *profile, const bool *allowed,

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rank.h - places for the pods of a job: what the extender is told by the advisor.
+ * rank.h - places for the pods of a job, ranked by the advisor for the extender.
  *
- * The offered Nodes that the fabric has are where the job may go, one slot of each being
- * free for it; it waits at the advisor for as long as it is ranked.  Pods that came
- * earlier have their nodes already: a place below their leaves is taken if it is as good
- * as the best.  What passes between them and the others is not counted, nor is what they
- * send before it is seen.
+ * The job may go to the offered Nodes that the fabric has, with one free slot each; it
+ * is a waiting job of the advisor while it is ranked. Its earlier pods have their nodes
+ * already: a place below their leaves is chosen if it is as good as the best. Traffic
+ * between them and the new pods is not counted, nor is their own before it is seen.
  *
- * Pure; one advisor_rank(), two for a job of which pods are placed.
+ * Pure; one advisor_rank(), two for a job with placed pods.
  */
 #ifndef SCHEDULER_K8S_RANK_H
 #define SCHEDULER_K8S_RANK_H
@@ -22,9 +21,9 @@ struct profile;
 struct topo;
 
 /*
- * The profile of one phase that annotations declare, at 'rate_bps' or as fast as the
- * hosts' links are.  Returns 0 and a profile to release with profile_fini(), or -ENODATA
- * if nothing (sensible) is declared.
+ * Makes the profile of one phase that annotations declare, at 'rate_bps' or the speed
+ * of the hosts' links. Returns 0 and a profile to release with profile_fini(), or
+ * -ENODATA if nothing valid is declared.
  */
 int k8s_declared(const struct topo *topo, const struct extender_job *job,
 		 struct profile *ret_profile);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slurm.c - the driver for Slurm: asks for jobs, nodes and switches.
+ * slurm.c - the driver for Slurm: queries of jobs, nodes and switches.
  *
- * A poll is three commands at once, bounded in time each, and what they print is read in
- * steps: of 10,000 jobs it is megabytes.  While one hangs no other poll is begun, so that a slurmctld that does not answer costs three waiting
- * processes, and the loop nothing.
+ * A poll runs three commands at once, each with a time limit. Their output is parsed in
+ * steps: for 10,000 jobs it is megabytes. While one hangs no other poll begins, so that
+ * a slurmctld that does not answer costs three waiting processes, and the loop nothing.
  */
 #include "scheduler/slurm/slurm.h"
 
@@ -21,10 +21,10 @@
 
 #define MS ((int64_t)1000000)
 
-/* However often it is poked, polls do not begin closer than this. */
+/* The least time between two polls, however often one is requested. */
 #define LEAST_PAUSE_NS (100 * MS)
 
-/* What a poll printed is read in steps of the loop. */
+/* The output of a poll is parsed in steps of the loop. */
 #define READ_EVERY_NS MS
 
 /* ---- Snapshots ------------------------------------------------------------------- */
@@ -183,9 +183,9 @@ on_query(void *ctx, const struct child_result *result)
 }
 
 /*
- * Starts the command of one query; what cannot be started ends at once.  Tasks of
- * arrays are told one by one ("-r"), since a placed one is not seen in the row of them
- * all.
+ * Starts the command of one query; one that cannot be started ends at once. Tasks of
+ * arrays are listed one by one ("-r"), since a placed one is not visible in the row of
+ * its array.
  */
 static void
 start_query(struct slurm *slurm, enum slurm_query_kind kind)
@@ -224,7 +224,7 @@ start_poll(struct slurm *slurm)
 		start_query(slurm, (enum slurm_query_kind)i);
 }
 
-/* One that does not even end when it is killed: Slurm's files are on a dead server. */
+/* A killed command that does not end: Slurm's files are on a dead server. */
 static void
 tell_if_stuck(struct slurm *slurm, int64_t now_ns)
 {
@@ -266,7 +266,7 @@ on_soon(void *ctx, int64_t now_ns, int64_t missed)
 		start_poll(slurm);
 }
 
-/* As soon as the pause between polls allows. */
+/* Polls as soon as LEAST_PAUSE_NS allows. */
 static void
 poll_soon(struct slurm *slurm)
 {
@@ -334,7 +334,7 @@ on_version(void *ctx, const struct child_result *result)
 	slurm->version = result->why ? 0 : slurm_version(result->text);
 }
 
-/* Whether Slurm's commands are there, and which; they do not ask slurmctld for that. */
+/* Whether Slurm's commands exist, and their version; this does not need slurmctld. */
 static int
 find_version(struct slurm *slurm, struct err *err)
 {

@@ -2,9 +2,9 @@
 /*
  * slurm.h - the driver for Slurm, by its command line: squeue, scontrol and sinfo.
  *
- * Their text has been stable from 22.05 to 26.05, which the library's interface was
- * not. Commands run as children with a time limit each, never more than a few at once,
- * and their output is hostile until parsed (slurm_text.h).
+ * Their text was stable from 22.05 to 26.05; the library's interface was not. Commands
+ * run as children with a time limit each, only a few at once, and their output is
+ * hostile until parsed (slurm_text.h).
  */
 #ifndef SCHEDULER_SLURM_SLURM_H
 #define SCHEDULER_SLURM_SLURM_H
@@ -24,15 +24,16 @@ int slurm_open(struct loop *loop, const struct slurm_opts *opts,
 	       const struct sched_observer *observer, struct sched_driver **ret_driver,
 	       struct err *err);
 
-/* Of drivers that slurm_open() has made only: */
+/* The next functions accept only drivers that slurm_open() made. */
 
-/* The version of Slurm: 2205 for 22.05.8; 0 if it is not known. */
+/* The version of Slurm: 2205 for 22.05.8; 0 if unknown. */
 unsigned slurm_driver_version(const struct sched_driver *driver);
-/* Whether a change is under way, or features of nodes are being taken away. */
+/* Whether a change is under way, or features of nodes are being removed. */
 bool slurm_is_changing(const struct sched_driver *driver);
 /*
- * Asks for the fabric as Slurm has it, as text that topology/read.h reads; 0, or -errno.
- * 'done' is called from the loop; 'text' NULL: 'why' says why.
+ * Requests the fabric that Slurm is configured with, as text that topology/read.h
+ * reads; 0, or -errno. 'done' is called from the loop; on failure 'text' is NULL and
+ * 'why' says why.
  */
 int slurm_topology(struct sched_driver *driver,
 		   void (*done)(void *ctx, const char *text, const char *why),

@@ -2,16 +2,16 @@
 /*
  * slurm_act.c - the driver for Slurm: changes.
  *
- * Each is one 'scontrol update' of the job, so that Slurm sees all of it or nothing;
- * only PREFER needs the nodes to have a feature first, "AP" and the job's id, which is
- * taken away when the job has started.  A job that the gate holds back is asked for
- * once more before, alone: a start time or nodes that its user gave since the last poll are
- * not written over.  One command runs at a time, so that changes of a job are made in
- * the order they were asked for.
+ * Each is one 'scontrol update' of the job, so that Slurm applies all of it or nothing.
+ * Only PREFER first gives the nodes a feature, "AP" and the job's id, which is removed
+ * when the job has started. A gated job is queried once more, alone, before its change,
+ * so that a start time or nodes that its user gave since the last poll are kept. One
+ * command runs at a time, so that changes of a job are made in the order of their
+ * requests.
  *
- * What we did to a job is written into its record (AdminComment, which users cannot
- * change): ";pinned" or ";preferred" behind what the caller wants there.  So another
- * run of the daemon knows which pins are ours.
+ * Our changes to a job are marked in its record (AdminComment, which users cannot
+ * change): ";pinned" or ";preferred" behind the caller's text. So another run of the
+ * daemon knows which pins are ours.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ is_word(const char *text, size_t n, const char *word)
 	return n == strlen(word) && strncmp(text, word, n) == 0;
 }
 
-/* The record without our marks, and with one of them (NULL: none).  A new string. */
+/* The record without our marks, or with one of them. A new string. */
 static char *
 marked_record(const char *record, const char *mark)
 {
@@ -59,7 +59,7 @@ marked_record(const char *record, const char *mark)
 	return strbuf_steal(&out);
 }
 
-/* What is to be written for an action; NULL: nothing. */
+/* The record to write for an action; NULL: none. */
 static char *
 new_record(const struct sched_job *job, const struct sched_action *action)
 {
@@ -79,7 +79,7 @@ new_record(const struct sched_job *job, const struct sched_action *action)
 	case SCHED_RECORD:
 		break;
 	}
-	/* The mark stays as it is. */
+	/* The mark stays. */
 	if (slurm_record_has(job->record, SLURM_PINNED))
 		return marked_record(record, SLURM_PINNED);
 	if (slurm_record_has(job->record, SLURM_PREFERRED))
@@ -140,7 +140,7 @@ slurm_act(struct sched_driver *driver, const struct sched_action *action,
 	op->was_preferred = slurm_record_has(job->record, SLURM_PREFERRED);
 	vec_push(&slurm->ops, op);
 	*ret_ticket = op->ticket;
-	/* One that cannot be started is told of from the loop. */
+	/* A failed start is reported from the loop. */
 	if (slurm->ops.n == 1)
 		start_command(slurm, op, NULL);
 	return 0;
@@ -148,11 +148,11 @@ slurm_act(struct sched_driver *driver, const struct sched_action *action,
 
 /* ---- Commands -------------------------------------------------------------------- */
 
-/* In the order they are sent in. */
+/* In the order in which they run. */
 enum command {
-	ASK_JOB,      /* One that the gate held back in the last poll: does it still? */
-	ASK_NODES,    /* PREFER: which features they have now. */
-	CHANGE_NODES, /* One for each of 'changes'. */
+	ASK_JOB,      /* A gated job: is it still gated? */
+	ASK_NODES,    /* PREFER: the present features of the nodes. */
+	CHANGE_NODES, /* One for each item of 'changes'. */
 	CHANGE_JOB,
 };
 
@@ -201,7 +201,7 @@ update_fini(struct update *update)
 		free((char *)update->words[i]);
 }
 
-/* The one call that changes the job. */
+/* The one command that changes the job. */
 static void
 job_update(const struct slurm_op *op, struct update *update)
 {
@@ -231,7 +231,7 @@ node_update(const struct slurm_change *change, struct update *update)
 	update_add(update, "ActiveFeatures=", change->active);
 }
 
-/* The next command of the first change; false if it could not be started. */
+/* Runs the next command of the first change; false if it could not be started. */
 static bool
 start_command(struct slurm *slurm, struct slurm_op *op, struct err *err)
 {
@@ -256,7 +256,7 @@ start_command(struct slurm *slurm, struct slurm_op *op, struct err *err)
 	return r == 0;
 }
 
-/* Our own view of the job, until the next poll. */
+/* Updates our own copy of the job until the next poll. */
 static void
 update_view(struct slurm *slurm, const struct slurm_op *op)
 {
@@ -309,9 +309,9 @@ finish_op(struct slurm *slurm, int rc, const char *why)
 }
 
 /*
- * Whether Slurm says that the job has begun meanwhile, so that there is nothing to take
- * back.  Of a running job it takes a list of nodes for those to shrink it to, and an empty
- * one for none that it knows.
+ * Whether Slurm's answer says that the job has begun meanwhile, so that nothing is left
+ * to undo. For a running job Slurm takes a list of nodes as those to shrink it to, and
+ * an empty list as an unknown node.
  */
 static bool
 is_begun(const struct slurm_op *op, const char *said)
@@ -324,7 +324,7 @@ is_begun(const struct slurm_op *op, const char *said)
 	       strcasestr(said, "no longer pending");
 }
 
-/* An errno for what Slurm said. */
+/* An errno for Slurm's answer. */
 static int
 read_refusal(const struct slurm_op *op, const struct child_result *result)
 {
@@ -340,7 +340,7 @@ read_refusal(const struct slurm_op *op, const struct child_result *result)
 	return -EIO;
 }
 
-/* Adds a node to the change that has the same features, or a new one. */
+/* Adds a node to the change with the same features, or to a new change. */
 static void
 add_change(struct slurm_op *op, const char *node, const char *available,
 	   const char *active)
@@ -362,7 +362,7 @@ add_change(struct slurm_op *op, const char *node, const char *available,
 						       .active = xstrdup(active) }));
 }
 
-/* The features that the nodes have now are known: what is to be added where. */
+/* Reads the present features of the nodes, and makes the changes to them. */
 static int
 plan_features(struct slurm_op *op, const char *text, size_t n, struct err *err)
 {
@@ -389,7 +389,7 @@ plan_features(struct slurm_op *op, const char *text, size_t n, struct err *err)
 	return r;
 }
 
-/* The command that was the next one has ended well: was it the last? */
+/* A command has ended well: goes on to the next one, or ends the change. */
 static int
 take_answer(struct slurm_op *op, const struct child_result *result, bool *ret_is_over,
 	    struct err *err)
@@ -448,7 +448,7 @@ slurm_act_pump(struct slurm *slurm)
 
 /* ---- Cleaning -------------------------------------------------------------------- */
 
-/* A feature of ours that no job waits for any more. */
+/* Whether this is one of our features and no job waits for it any more. */
 static bool
 is_stale(const struct slurm *slurm, const char *feature)
 {
@@ -459,7 +459,7 @@ is_stale(const struct slurm *slurm, const char *feature)
 		      !slurm_record_has(job->record, SLURM_PREFERRED));
 }
 
-/* Appends the list without what is stale; returns whether there was any. */
+/* Appends the list without stale features; returns whether there were any. */
 static bool
 clean_list(const struct slurm *slurm, const char *list, struct strbuf *out)
 {
@@ -492,7 +492,7 @@ slurm_act_clean(struct slurm *slurm)
 	struct strbuf available = STRBUF_EMPTY, active = STRBUF_EMPTY;
 	struct slurm_op *op;
 
-	/* What is being changed, or was just now, is younger than the poll. */
+	/* A change under way, or just done, is newer than the poll. */
 	if (slurm->ops.n > 0 || slurm->poll.started_ns <= slurm->op_ended_ns)
 		return;
 	op = xcalloc(1, sizeof *op);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slurm_act_check.c - the driver for Slurm: which changes are sent at all, by the last
- * poll, and by one for the job alone where we may come too late.
+ * slurm_act_check.c - the driver for Slurm: which changes are sent, by the last poll,
+ * and for gated jobs by a query of the job alone.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 #define MAX_RECORD 900 /* Slurm's own limit is 1024. */
 
-/* Whether nodes of a list are nodes, and how many. */
+/* Whether all nodes of a list exist, and their number. */
 struct node_check {
 	const struct sched_snapshot *snapshot;
 	const char *unknown; /* Owned; NULL: all are known. */
@@ -55,7 +55,7 @@ check_nodes(struct slurm *slurm, const struct sched_job *job, const char *nodes,
 		free((char *)check.unknown);
 		return -EINVAL;
 	}
-	/* Slurm would take it, and the job would wait for ever (BadConstraints). */
+	/* Slurm would accept it, and the job would wait for ever (BadConstraints). */
 	if (check.n > job->n_nodes)
 		return err_set(err, NULL, 0, 0,
 			       "job %s wants %u nodes, and cannot be placed on %zu",
@@ -80,7 +80,7 @@ check_record(const char *record, struct err *err)
 	return 0;
 }
 
-/* Whether the job is in a state for that, and not its user's own business. */
+/* Whether the job's state allows it, and its user has not decided otherwise. */
 static int
 check_job(const struct sched_job *job, enum sched_action_kind kind, struct err *err)
 {
@@ -166,7 +166,7 @@ slurm_act_ask_job(struct slurm *slurm, struct slurm_op *op,
 	return r;
 }
 
-/* Whether the change can be made of the job as it is now. */
+/* Whether the change can be made in the job's present state. */
 static int
 recheck_job(const struct slurm_op *op, const struct sched_job *job, struct err *err)
 {

@@ -17,7 +17,8 @@ struct slurm_piece {
 
 bool slurm_piece_is(struct slurm_piece piece, const char *word);
 /*
- * The decimal number in front, and how many digits it has; false for none or above max.
+ * Reads the decimal number in front, and its number of digits; false for none, or above
+ * max.
  */
 bool slurm_piece_number(struct slurm_piece piece, uint64_t max, uint64_t *ret_number,
 			size_t *ret_n);
@@ -31,9 +32,9 @@ bool slurm_next_line(struct slurm_piece *rest, struct slurm_piece *ret_line);
 /* Cuts the next field, which ends in '|', off 'line'; false without one. */
 bool slurm_next_column(struct slurm_piece *line, struct slurm_piece *ret_field);
 
-/* The task's number of "4711_3"; 0 without one. */
+/* The task number of "4711_3"; 0 without one. */
 unsigned long slurm_task_of(const struct sched_job *job);
-/* Both are waiting tasks of one array that nothing tells apart. */
+/* Both are waiting tasks of one array, with equal properties. */
 bool slurm_is_same_array(const struct sched_job *a, const struct sched_job *b);
 
 /* Zero to begin with. */

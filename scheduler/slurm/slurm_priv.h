@@ -23,13 +23,13 @@
 #include "scheduler/slurm/slurm_text.h"
 
 #define SLURM_MAX_BYTES   ((size_t)128 << 20) /* Of one command's output. */
-#define SLURM_MAX_ACTIONS 256                 /* That wait for their turn. */
+#define SLURM_MAX_ACTIONS 256                 /* That are queued. */
 
 struct child;
 struct child_result;
 struct loop_item;
 
-/* What one poll asks for. */
+/* The queries of one poll. */
 enum slurm_query_kind {
 	QUERY_JOBS,
 	QUERY_EXCLUDED,
@@ -47,12 +47,12 @@ struct slurm_query {
 struct slurm_poll {
 	struct slurm_query queries[N_QUERIES];
 	unsigned n_open; /* 0: no poll is under way. */
-	bool is_told;    /* That it hangs. */
+	bool is_told;    /* A message said that it hangs. */
 	int64_t started_ns, at_us;
 	char mark[SLURM_MARK_SIZE];
 	struct err why; /* Text is empty while all is well. */
 
-	/* What is being read, a step each turn of the loop, when all have ended. */
+	/* What is parsed now, a step per turn of the loop, after all commands ended. */
 	enum slurm_reading {
 		READ_NOTHING,
 		READ_JOBS,
@@ -72,15 +72,15 @@ struct slurm_change {
 
 /* A change under way: commands one after another. */
 struct slurm_op {
-	bool is_cleaning; /* Nobody asked for it: features that are of no more use. */
+	bool is_cleaning; /* No caller: removes features that are no longer used. */
 	uint64_t ticket;
 	enum sched_action_kind kind;
 	char *job, *nodes, *record;     /* Owned; record NULL: as it is. */
 	bool starts_now;                /* The gate is to be opened. */
-	bool was_placed, was_preferred; /* By us: to be undone or replaced. */
-	bool is_job_asked;    /* Of 'starts_now': it was asked for once more. */
-	bool are_nodes_asked; /* PREFER: the features that they have now are known. */
-	char mark[SLURM_MARK_SIZE]; /* Of that answer. */
+	bool was_placed, was_preferred; /* By us: to undo or to replace. */
+	bool is_job_asked;          /* With 'starts_now': the job was queried again. */
+	bool are_nodes_asked;       /* PREFER: the nodes' present features are known. */
+	char mark[SLURM_MARK_SIZE]; /* Of that query. */
 	int64_t asked_us;           /* Likewise; wall clock. */
 	VEC(struct slurm_change) changes;
 	size_t n_changed;
@@ -94,16 +94,16 @@ struct slurm {
 	VEC(const char *) env; /* Owned strings; NULL-terminated. */
 	int64_t poll_ns, timeout_ns;
 	unsigned version;                    /* 2205; 0: not known. */
-	struct loop_item *on_poll, *on_soon; /* 'on_soon' NULL: not wanted. */
-	struct loop_item *on_read;           /* NULL: nothing is being read. */
+	struct loop_item *on_poll, *on_soon; /* 'on_soon' NULL: no early poll. */
+	struct loop_item *on_read;           /* NULL: nothing to parse. */
 	struct slurm_poll poll;
 	bool is_wanted;                 /* Another poll, as soon as this one is done. */
 	struct sched_snapshot snapshot; /* The last one; at_us 0: none yet. */
-	struct slurm_nodes nodes;       /* Its features; the rest is in 'snapshot'. */
+	struct slurm_nodes nodes;       /* Features; the nodes are in 'snapshot'. */
 
-	VEC(struct slurm_op *) ops; /* Owned.  In the order they are made in. */
+	VEC(struct slurm_op *) ops; /* Owned. In the order of requests. */
 	struct child *op_child;     /* Of the first of them; NULL: none runs. */
-	int64_t op_ended_ns;        /* When the last one was. */
+	int64_t op_ended_ns;        /* When the last one ended. */
 	uint64_t last_ticket;
 
 	struct child *topology_child;
@@ -114,16 +114,17 @@ struct slurm {
 /* ---- slurm_run.c --------------------------------------------------------------------- */
 
 /*
- * Our environment without what would change the form of what Slurm prints, and with what
- * makes times readable whatever the zone is.
+ * Copies our environment without variables that change the form of Slurm's output, and
+ * with those that make times independent of the zone.
  */
 void slurm_make_env(struct slurm *slurm);
 /* A letter and 16 hexadecimal digits that cannot be guessed. */
 void slurm_draw_mark(char mark[SLURM_MARK_SIZE]);
 
 /*
- * Starts 'squeue' or another of Slurm's commands; 'words' (NULL-terminated) go behind
- * its name, 'variable' (may be NULL) into its environment.  As child_start() otherwise.
+ * Starts 'squeue' or another of Slurm's commands, with 'words' (NULL-terminated) as
+ * arguments and 'variable' (may be NULL) in its environment. Otherwise as
+ * child_start().
  */
 int slurm_run(struct slurm *slurm, const char *program, const char *const *words,
 	      const char *variable,
@@ -132,16 +133,16 @@ int slurm_run(struct slurm *slurm, const char *program, const char *const *words
 
 /* ---- slurm_act_check.c --------------------------------------------------------------- */
 
-/* Whether a change can be, by what is known of the job: 0 and the job, or as sched_act(). */
+/* Whether a change is possible by the last poll: 0 and the job, or as sched_act(). */
 int slurm_act_check(struct slurm *slurm, const struct sched_action *action,
 		    const struct sched_job **ret_job, struct err *err);
-/* Asks for the job alone, by 'squeue'; as slurm_run(). */
+/* Queries the job alone, by 'squeue'; as slurm_run(). */
 int slurm_act_ask_job(struct slurm *slurm, struct slurm_op *op,
 		      void (*done)(void *ctx, const struct child_result *result),
 		      void *ctx, struct err *err);
 /*
- * Reads the answer: 0 if the gate still holds the job back and the change can be;
- * -EALREADY (LET_GO) or -ESTALE if not, -ENOENT if the job is gone, or -EINVAL.
+ * Reads the answer: 0 if the job is still gated and the change is possible; -EALREADY
+ * (LET_GO) or -ESTALE if not, -ENOENT if the job is gone, or -EINVAL.
  */
 int slurm_act_recheck(struct slurm_op *op, const char *text, size_t n, struct err *err);
 /* ---- slurm_act.c ---------------------------------------------------------------------- */
@@ -149,9 +150,9 @@ int slurm_act_recheck(struct slurm_op *op, const char *text, size_t n, struct er
 /* As sched_act(). */
 int slurm_act(struct sched_driver *driver, const struct sched_action *action,
 	      uint64_t *ret_ticket, struct err *err);
-/* Goes on with the changes that wait.  From the loop: the observer may be called. */
+/* Goes on with queued changes. Call it from the loop: it may call the observer. */
 void slurm_act_pump(struct slurm *slurm);
-/* After a poll: takes features away that are of no more use. */
+/* After a poll: removes features that are no longer used. */
 void slurm_act_clean(struct slurm *slurm);
 void slurm_act_close(struct slurm *slurm);
 

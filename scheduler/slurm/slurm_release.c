@@ -15,9 +15,9 @@
 #define MS ((int64_t)1000000)
 
 #define DEFAULT_LIMIT_MS 8000
-#define LOOK_MS          200 /* Slurm may be starting just now. */
+#define LOOK_MS          200 /* Between snapshots. Slurm may just be starting. */
 #define MAX_ASKED        2   /* Attempts at one job. */
-/* A command of a daemon that was killed just now may be under way for so long. */
+/* The last command of a daemon that was killed may run for this long. */
 #define LAST_WORDS_US (500 * (int64_t)1000)
 
 struct release {
@@ -26,11 +26,11 @@ struct release {
 	struct sched_driver *driver;
 	struct slurm_releases *releases;
 	size_t n_under_way;
-	int64_t done_us;  /* When the last action was; a snapshot must be younger. */
-	int64_t until_us; /* Looks go on until then. */
-	int64_t silent_until_ns; /* Nobody waits longer for an answer; pushed on by each. */
+	int64_t done_us;         /* Of the last action; a snapshot must be younger. */
+	int64_t until_us;        /* Snapshots are taken until then. */
+	int64_t silent_until_ns; /* Then it gives up; each answer moves it on. */
 	bool is_answered;
-	char *why; /* Owned.  Slurm did not answer. */
+	char *why; /* Owned. Why Slurm did not answer. */
 };
 
 static int64_t
@@ -45,7 +45,7 @@ silent_ms(const struct slurm_release_opts *opts)
 	return opts->silent_ms ? opts->silent_ms : limit_ms(opts);
 }
 
-/* What is to be taken back of a job now; false: nothing. */
+/* The action that takes back our change of a job; false: none. */
 static bool
 is_ours(const struct release *r, const struct sched_job *job,
 	enum sched_action_kind *ret_kind)
@@ -73,7 +73,7 @@ item_of(struct release *r, const char *job, enum sched_action_kind kind)
 static void
 note(struct slurm_released *item, int rc, const char *why)
 {
-	/* Somebody else was faster. */
+	/* Another process did it first. */
 	if (rc == -EALREADY || rc == -ENOENT)
 		rc = 0;
 	item->rc = rc;
@@ -81,7 +81,7 @@ note(struct slurm_released *item, int rc, const char *why)
 	item->why = rc < 0 ? xstrdup(why ? why : strerror(-rc)) : NULL;
 }
 
-/* False if no more can be asked for now. */
+/* False if no further action fits now. */
 static bool
 ask(struct release *r, const struct sched_job *job, enum sched_action_kind kind)
 {
@@ -131,13 +131,13 @@ on_snapshot(void *ctx, const struct sched_snapshot *snapshot, const char *why)
 	}
 	r->is_answered = true;
 	r->silent_until_ns = clk_monotonic_ns() + silent_ms(r->opts) * MS;
-	/* Each task of an array is seen when the one before it is done. */
+	/* A task of an array becomes visible when the one before it is done. */
 	if (r->n_under_way || snapshot->at_us <= r->done_us)
 		return;
 	for (size_t i = 0; is_all && i < snapshot->n_jobs; i++)
 		if (is_ours(r, &snapshot->jobs[i], &kind))
 			is_all = ask(r, &snapshot->jobs[i], kind);
-	/* Features of nodes that are of no more use are being taken away, too. */
+	/* Unused features of nodes are also being removed. */
 	if (!r->n_under_way && !slurm_is_changing(r->driver) &&
 	    snapshot->at_us >= r->until_us)
 		loop_stop(r->loop, 0);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slurm_release.h - release of waiting jobs: undoes antiphase's changes in Slurm without the
- * daemon.
+ * slurm_release.h - release of waiting jobs: undoes antiphase's changes in Slurm
+ * without the daemon.
  *
- * It is for when the daemon is dead, so it needs neither daemon nor store: AdminComment,
- * which users cannot write, says which pins and gates are antiphase's.  Any user that may
- * change other users' jobs may run it, at any time and repeatedly.
+ * For use when the daemon is dead, so it needs neither daemon nor store: AdminComment,
+ * which users cannot write, tells which pins and gates are antiphase's. Any user with
+ * the right to change other users' jobs may run it, at any time and repeatedly.
  */
 #ifndef SCHEDULER_SLURM_SLURM_RELEASE_H
 #define SCHEDULER_SLURM_SLURM_RELEASE_H
@@ -18,7 +18,7 @@
 #include "scheduler/scheduler_driver.h"
 #include "scheduler/slurm/slurm.h"
 
-/* What is written into the record of a job that was released. */
+/* The record of a released job. */
 #define SLURM_RELEASED_RECORD "antiphase:v1;released"
 
 struct slurm_release_opts {
@@ -26,10 +26,10 @@ struct slurm_release_opts {
 	bool is_dry;       /* Nothing is changed. */
 	bool keeps_gates;  /* They open by themselves. */
 	int64_t limit_ms;  /* In all; 0: 8000. */
-	int64_t silent_ms; /* While Slurm does not answer; 0: as in all. */
+	int64_t silent_ms; /* Without an answer from Slurm; 0: limit_ms. */
 	/*
-	 * Asked after each snapshot, before anything of it is changed; true: a daemon
-	 * does it from now on, and this ends with -ECANCELED.  NULL: never.
+	 * Called after each snapshot, before any change; true: a daemon is now
+	 * responsible, and this ends with -ECANCELED. NULL: never.
 	 */
 	bool (*is_taken_over)(void *ctx);
 	void *ctx;
@@ -39,7 +39,7 @@ struct slurm_released {
 	char *job;                   /* Owned, as 'why'. */
 	enum sched_action_kind kind; /* SCHED_UNPIN or SCHED_LET_GO. */
 	int rc;                      /* 0 or -errno. */
-	char *why;                   /* In Slurm's words; NULL: it is done. */
+	char *why;                   /* Slurm's words; NULL: done. */
 	uint64_t ticket;
 	unsigned n_asked;
 	bool is_under_way;
@@ -50,10 +50,10 @@ struct slurm_releases {
 };
 
 /*
- * Blocks until nothing of ours is left, or the limit.  Each job that was tried is in
- * 'ret_releases', whatever is returned: 0, also if some of them could not be changed;
- * -ETIMEDOUT if there was not time enough; -ECANCELED: see above; or -errno: no squeue,
- * slurmctld does not answer.  'err' is filled then.
+ * Blocks until no change of ours is left, or the time is over. 'ret_releases' gets each
+ * job that was tried, whatever is returned: 0, also if some jobs could not be changed;
+ * -ETIMEDOUT; -ECANCELED: see above; or -errno: no squeue, slurmctld does not answer.
+ * 'err' is filled then.
  */
 int slurm_release(const struct slurm_release_opts *opts,
 		  struct slurm_releases *ret_releases, struct err *err);

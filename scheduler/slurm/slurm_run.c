@@ -37,7 +37,7 @@ slurm_run(struct slurm *slurm, const char *program, const char *const *words,
 		argv[n++] = *words++;
 	}
 	argv[n] = NULL;
-	/* The place of the variable is the last one before the end. */
+	/* The last place before the terminator is kept for the variable. */
 	slurm->env.items[slurm->env.n - 2] = variable ? variable : "ANTIPHASE=1";
 	r = child_start(slurm->loop, &opts, ret_child, err);
 	if (r < 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slurm_site.c - how a site's Slurm is set up, and what it still needs of ours.
+ * slurm_site.c - a site's Slurm configuration, and the steps to add antiphase to it.
  *
- * Files that slurm.conf includes are not read: what is set there is not seen, and the
+ * Files that slurm.conf includes are not read: settings in them are not seen, and the
  * plan says so.
  */
 #include "scheduler/slurm/slurm_site.h"
@@ -20,14 +20,14 @@ const char *const slurm_step_names[] = { "there", "add", "change", "copy", "by h
 
 /* ---- Settings of slurm.conf ------------------------------------------------------ */
 
-/* One that is set. */
+/* A setting of the file. */
 struct setting {
 	const char *value; /* Borrowed; not terminated. */
 	size_t n;
 	unsigned line; /* 0: it is not set. */
 };
 
-/* Whether the line, which ends at 'end', begins with that word and a '='. */
+/* Whether the line, which ends at 'end', begins with that word and '='. */
 static bool
 sets(const char *line, const char *end, const char *key, struct setting *ret)
 {
@@ -52,7 +52,7 @@ sets(const char *line, const char *end, const char *key, struct setting *ret)
 	return true;
 }
 
-/* The last line that sets it, as Slurm takes it; settings are one a line. */
+/* The last line that sets it, as Slurm reads it; one setting a line. */
 static struct setting
 find_setting(const char *conf, const char *key)
 {
@@ -71,7 +71,7 @@ find_setting(const char *conf, const char *key)
 	return found;
 }
 
-/* Whether it is in the list, which is divided by commas; of "a=1" the name is "a". */
+/* Whether a list divided by commas has that name; "a=1" has the name "a". */
 static bool
 lists(struct setting list, const char *word)
 {
@@ -92,7 +92,7 @@ lists(struct setting list, const char *word)
 
 /* ---- Steps ----------------------------------------------------------------------- */
 
-/* 'text' and 'why' are owned by the step then. */
+/* The step takes ownership of 'text' and 'why'. */
 static void
 add_step(struct slurm_plan *plan, enum slurm_step_state state, const char *file,
 	 unsigned line, char *text, const char *why)
@@ -194,8 +194,8 @@ plan_poke(const struct slurm_site *site, struct slurm_plan *plan, const char *ke
 }
 
 /*
- * With Slurm's defaults the end of a gate is noticed only by the pass of each 60 s when
- * nothing else happens, and a job that was let go starts up to 3 s later.
+ * With Slurm's defaults, and without other events, Slurm notices the end of a gate only
+ * every 60 s, and a job that was let go starts up to 3 s later.
  */
 static void
 plan_scheduler(const struct slurm_site *site, struct slurm_plan *plan)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slurm_site.h - how a site's Slurm is set up, and what it still needs of ours.  Pure:
- * the texts of its files go in, steps come out, and nothing is changed.
+ * slurm_site.h - a site's Slurm configuration, and the steps to add antiphase to it.
+ * Pure: file texts in, steps out; nothing is changed.
  */
 #ifndef SCHEDULER_SLURM_SLURM_SITE_H
 #define SCHEDULER_SLURM_SLURM_SITE_H
@@ -12,14 +12,14 @@
 
 #define SLURM_SITE_MAX_BYTES ((size_t)4 << 20) /* Of each file. */
 
-/* What is there; texts are terminated, NULL if there is no such file. */
+/* The site's files; texts are terminated, NULL if there is no such file. */
 struct slurm_site {
 	const char *conf_path;      /* "/etc/slurm/slurm.conf"; always. */
 	const char *conf;           /* Always. */
 	const char *plugstack_path; /* As slurm_site_plugstack() says. */
 	const char *plugstack;
 	const char *gate; /* Of job_submit.lua beside slurm.conf. */
-	/* Where the rest of ours is: job_submit.lua, spank_antiphase.so, ... */
+	/* Folder of our other files: job_submit.lua, spank_antiphase.so, ... */
 	const char *hooks;
 	const char *library; /* libantiphase-pacer.so */
 };
@@ -40,19 +40,19 @@ struct slurm_step {
 	char *file;    /* Owned, as all here. */
 	unsigned line; /* From 1; 0: there is none yet. */
 	char *text;    /* The line or command; "" if there is none. */
-	char *why;     /* What for, in a sentence. */
+	char *why;     /* Its purpose, in a sentence. */
 };
 
 struct slurm_plan {
 	VEC(struct slurm_step) steps;
 };
 
-/* The path of plugstack.conf, by slurm.conf's text and path.  A new string. */
+/* The path of plugstack.conf, from slurm.conf's text and path. A new string. */
 char *slurm_site_plugstack(const char *conf_path, const char *conf);
 /* The path of a file beside slurm.conf.  A new string. */
 char *slurm_site_beside(const char *conf_path, const char *name);
 
-/* What is to be done, in the order in which it had better be. */
+/* Lists the steps, in the order to take them. */
 void slurm_site_plan(const struct slurm_site *site, struct slurm_plan *ret_plan);
 void slurm_plan_fini(struct slurm_plan *plan);
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * slurm_text.c - what squeue prints of jobs.
- */
+/* slurm_text.c - reader of squeue's output: jobs. */
 #include "scheduler/slurm/slurm_text.h"
 
 #include <ctype.h>
@@ -48,7 +46,7 @@ static const char *const names[N_JOB_FIELDS] = {
 	"Comment",    "Name",
 };
 
-/* States of squeue -O State, and what they are to us. */
+/* States of squeue -O State, and our states. */
 struct state_name {
 	const char *name;
 	enum sched_job_state state;
@@ -133,9 +131,7 @@ slurm_piece_number(struct slurm_piece piece, uint64_t max, uint64_t *ret_number,
 	return true;
 }
 
-/*
- * "2026-11-21T00:46:12", UTC, in microseconds; 0 for anything else ("N/A", "Unknown").
- */
+/* "2026-11-21T00:46:12", UTC, in microseconds; 0 for all else ("N/A", "Unknown"). */
 static int64_t
 read_time_us(struct slurm_piece piece)
 {
@@ -172,8 +168,8 @@ slurm_jobs_format(const char *mark, struct strbuf *out)
 }
 
 /*
- * "4711", "4711_2", "4711+0", and "4711_[3-9%2]" or "4711_[3,5,...]", which becomes
- * "4711_3".  NULL if it is none.
+ * The id of "4711", "4711_2", "4711+0", and of "4711_[3-9%2]" or "4711_[3,5,...]",
+ * which becomes "4711_3". NULL for all else.
  */
 static char *
 read_id(struct slurm_piece piece)
@@ -202,8 +198,8 @@ read_id(struct slurm_piece piece)
 }
 
 /*
- * False for a job that is over.  One in a state that we have never heard of holds its
- * nodes, and is left alone.
+ * False for a job that is over. A job in an unknown state holds its nodes, and is left
+ * alone.
  */
 static bool
 read_state(struct slurm_piece piece, enum sched_job_state *ret_state)
@@ -235,7 +231,7 @@ begins_with(const char *text, const char *start)
 	return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* Whether the job is held back by our gate, and not by a later wish of a user. */
+/* Whether our gate holds the job back, and not a later start time of its user. */
 static bool
 is_gated(const struct sched_job *job, int64_t at_us)
 {
@@ -255,7 +251,7 @@ is_gated(const struct sched_job *job, int64_t at_us)
 	return away_us >= -1000000 && away_us <= 1000000;
 }
 
-/* A job of its fields; the id is known to be one. */
+/* Makes a job from its fields; the id is valid. */
 static struct sched_job
 make_job(char *id, enum sched_job_state state, const struct slurm_piece fields[],
 	 int64_t at_us)
@@ -475,7 +471,10 @@ slurm_read_excluded(const char *text, size_t n, struct sched_snapshot *snapshot,
 				       "squeue printed something else than was asked "
 				       "for");
 		id = excluded.n ? read_id(field) : NULL;
-		/* The list of jobs is of another moment: one may have come or gone since. */
+		/*
+		 * The list of jobs is from another moment: a job may have come or gone
+		 * since.
+		 */
 		job = id ? (struct sched_job *)sched_find_job(snapshot, id) : NULL;
 		free(id);
 		if (!job)
@@ -488,7 +487,7 @@ slurm_read_excluded(const char *text, size_t n, struct sched_snapshot *snapshot,
 
 /* ---- Words ----------------------------------------------------------------------- */
 
-/* "4711", and with a number behind the divider: "4711_2". */
+/* "4711", or with a number behind the divider: "4711_2". */
 static bool
 is_id(const char *id, char divider)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slurm_text.h - readers of the output of squeue, sinfo and scontrol, 22.05 to 26.05.  Pure.
+ * slurm_text.h - readers of the output of squeue, sinfo and scontrol, 22.05 to 26.05.
+ * Pure.
  *
- * Users choose the names and comments of jobs: blanks, quotes, any character that could
- * divide fields, even new lines.  So each field of a job ends in a mark.  The mark is drawn
- * anew for each poll and passed to squeue in its environment, which users cannot read, so
- * no user can write the end of a field into a name.  Output that does not have the
- * requested form is refused as a whole.
+ * Users choose names and comments of jobs, with blanks, quotes, any divider, even new
+ * lines. So each field of a job ends in a mark, drawn anew for each poll and passed to
+ * squeue in its environment, which users cannot read: no user can write the end of a
+ * field into a name. Output without the requested form is refused as a whole.
  *
  * Strings that users wrote become printable UTF-8: '?' for each other byte.
  */
@@ -22,21 +22,21 @@
 struct err;
 struct strbuf;
 
-/* Letters of a mark, with the terminator; it begins with a letter, and has no comma. */
+/* Size of a mark, with the terminator; it begins with a letter, and has no comma. */
 #define SLURM_MARK_SIZE 24
 
 /*
  * What the gate (job_submit.lua) writes into AdminComment of a job that it holds back,
- * and until when, in seconds since 1970.
+ * with the end of the gate in seconds since 1970.
  */
 #define SLURM_GATE_RECORD "antiphase:v1;gate"
 #define SLURM_GATE_UNTIL  ";until="
 
-/* What is added to the record of a job that we pinned, hard or softly. */
+/* The marks in the record of a job that we pinned, hard or softly. */
 #define SLURM_PINNED    "pinned"
 #define SLURM_PREFERRED "preferred"
 
-/* The feature that a preferred node is given for a job, with the job's id behind it. */
+/* The feature of a preferred node, followed by the job's id. */
 #define SLURM_FEATURE "AP"
 
 /*
@@ -46,7 +46,7 @@ struct strbuf;
 void slurm_jobs_format(const char *mark, struct strbuf *out);
 
 /*
- * For 'squeue -h -a -r -t PD -o', which alone knows them, and
+ * For 'squeue -h -a -r -t PD -o', the only one with this field, and
  * slurm_read_excluded().
  */
 #define SLURM_EXCLUDED_FORMAT "%i|%x|"
@@ -55,22 +55,22 @@ void slurm_jobs_format(const char *mark, struct strbuf *out);
 #define SLURM_NODES_FORMAT "%N|%T|%R|%c|%f|%b|"
 
 /*
- * Jobs into 'snapshot' (whose jobs are none yet), sorted by id; those that ended are
- * left out.  Tasks of an array that wait, and that nothing tells apart yet, become one
- * job with the id of the first of them: it is the next to be started, and can be
- * placed.  So it is, too, where squeue has them in one row ("4711_[3-9%2]").  A job is
- * gated if it has the gate's record and may not start before the time that the record
- * tells, which is past snapshot->at_us, which is set: another time is its user's, or
- * Slurm's own, which holds requeued jobs back for a while.  Times are UTC (TZ=UTC, SLURM_TIME_FORMAT=standard).
- * 0, -EINVAL or -E2BIG with 'err' filled.  O(n log n).
+ * Reads jobs into 'snapshot', which has none yet, sorted by id, without those that
+ * ended. The waiting tasks of an array with equal properties become one job with the id
+ * of the first, which starts next and can be placed; the same if squeue has them in one
+ * row ("4711_[3-9%2]").
+ *
+ * A job is gated if it has the gate's record and may not start before the time in that
+ * record, which is after snapshot->at_us (to be set before). Any other start time is
+ * its user's, or Slurm's own, which delays requeued jobs. Times are UTC (TZ=UTC,
+ * SLURM_TIME_FORMAT=standard). 0, -EINVAL or -E2BIG with 'err' filled. O(n log n).
  */
 int slurm_read_jobs(const char *text, size_t n, const char *mark,
 		    struct sched_snapshot *snapshot, struct err *err);
 
 /*
- * The same in steps of a few milliseconds, for a loop; 'text' and
- * 'mark' are borrowed.  A step returns 1 if there are more, 0 if there are jobs to be
- * taken, or -errno.
+ * The same in steps of a few milliseconds, for a loop; 'text' and 'mark' are borrowed.
+ * A step returns 1 if more steps are needed, 0 if the jobs can be taken, or -errno.
  */
 struct slurm_reader;
 struct slurm_reader *slurm_reader_new(const char *text, size_t n, const char *mark,
@@ -79,11 +79,11 @@ void slurm_reader_free(struct slurm_reader *reader); /* Accepts NULL. */
 int slurm_reader_step(struct slurm_reader *reader, struct err *err);
 void slurm_reader_take(struct slurm_reader *reader, struct sched_snapshot *snapshot);
 
-/* Fills in which nodes the waiting jobs of 'snapshot' exclude.  0, or -EINVAL. */
+/* Sets the excluded nodes of the waiting jobs of 'snapshot'. 0, or -EINVAL. */
 int slurm_read_excluded(const char *text, size_t n, struct sched_snapshot *snapshot,
 			struct err *err);
 
-/* A node's features in Slurm's words, ours among them; "" for none. */
+/* A node's features as Slurm lists them, including ours; "" for none. */
 struct slurm_features {
 	char *node; /* Owned, as all here. */
 	char *available, *active;
@@ -104,34 +104,30 @@ void slurm_nodes_fini(struct slurm_nodes *nodes); /* Accepts a zeroed one. */
 void slurm_nodes_take(struct slurm_nodes *nodes, struct sched_snapshot *snapshot);
 
 /*
- * Turns what 'scontrol show topology' prints into a topology.conf, which
- * topology/read.h reads: one line a switch, of nodes for the lowest level, of switches
- * above.  -ENODATA if Slurm has no switches (topology/flat, block), or -EINVAL.
+ * Turns the output of 'scontrol show topology' into a topology.conf for
+ * topology/read.h: a line per switch, with nodes for the lowest level, with switches
+ * above. -ENODATA if Slurm has no switches (topology/flat, block), or -EINVAL.
  */
 int slurm_topology_conf(const char *text, size_t n, struct strbuf *out,
 			struct err *err);
 
-/*
- * "slurm 22.05.8" of 'scontrol -V' as 2205; 0 if it is not of that form.
- */
+/* "slurm 22.05.8" of 'scontrol -V' as 2205; 0 for any other form. */
 unsigned slurm_version(const char *text);
 
-/* "4711" or "4711_2": what can be acted upon. */
+/* "4711" or "4711_2": an id that actions accept. */
 bool slurm_is_job_id(const char *id);
-/* "4711+0", a part of a heterogeneous job: Slurm refuses to change but its comments. */
+/* "4711+0", a part of a heterogeneous job: only its comments can be changed. */
 bool slurm_is_het_id(const char *id);
 
-/*
- * Whether a record of ours has that word: "pinned" in "antiphase:v1;shift_us=1;pinned".
- */
+/* Whether our record has that word: "pinned" in "antiphase:v1;shift_us=1;pinned". */
 bool slurm_record_has(const char *record, const char *word);
 
-/* A feature of ours, "AP4711_2": its job's id, borrowed; else NULL. */
+/* The job's id, borrowed, of our feature "AP4711_2"; NULL for other features. */
 const char *slurm_feature_job(const char *feature);
 
 /*
- * Appends the list of features 'list' (divided by commas) with 'feature' added, or
- * without it: one of ours, or NULL for none.  What is in there twice is kept once.
+ * Appends the list of features 'list' (divided by commas) with or without 'feature':
+ * one of ours, or NULL for none. Duplicates are dropped.
  */
 void slurm_features_with(const char *list, const char *feature, struct strbuf *out);
 void slurm_features_without(const char *list, const char *feature, struct strbuf *out);

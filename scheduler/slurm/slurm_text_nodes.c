@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * slurm_text_nodes.c - what sinfo prints of nodes, scontrol of switches; features.
- */
+/* slurm_text_nodes.c - readers of sinfo's nodes and scontrol's switches; features. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +24,7 @@ slurm_feature_job(const char *feature)
 	return feature + n;
 }
 
-/* Whether 'out' from 'start' on has that word already. */
+/* Whether 'out' has that word, from 'start' on. */
 static bool
 has_word(const struct strbuf *out, size_t start, struct slurm_piece word)
 {
@@ -52,7 +50,7 @@ add_word(struct strbuf *out, size_t start, struct slurm_piece word)
 	strbuf_add(out, word.text, word.n);
 }
 
-/* All words but those that 'is_out' says. */
+/* Appends the words that 'is_out' does not match. */
 static void
 copy_words(const char *list, bool (*is_out)(void *ctx, struct slurm_piece word),
 	   void *ctx, struct strbuf *out)
@@ -82,7 +80,7 @@ is_that(void *ctx, struct slurm_piece word)
 	return slurm_piece_is(word, ctx);
 }
 
-/* One of ours, of whatever job. */
+/* Matches our features, of any job. */
 static bool
 is_ours(void *ctx, struct slurm_piece word)
 {
@@ -112,7 +110,7 @@ slurm_features_without(const char *list, const char *feature, struct strbuf *out
 
 /* ---- Nodes ----------------------------------------------------------------------- */
 
-/* sinfo's words, without the mark behind them. */
+/* sinfo's words, without the mark after them. */
 struct node_state_name {
 	const char *name;
 	enum sched_node_state state;
@@ -120,8 +118,8 @@ struct node_state_name {
 
 static const struct node_state_name node_state_names[] = {
 	{ "idle", SCHED_NODE_FREE },
-	{ "planned", SCHED_NODE_FREE },      /* For a job that is to start later. */
-	{ "powered_down", SCHED_NODE_FREE }, /* Slurm wakes it when a job wants it. */
+	{ "planned", SCHED_NODE_FREE },      /* Reserved for a job that starts later. */
+	{ "powered_down", SCHED_NODE_FREE }, /* Slurm wakes it for a job. */
 	{ "powering_up", SCHED_NODE_FREE },
 	{ "mixed", SCHED_NODE_MIXED },
 	{ "allocated", SCHED_NODE_TAKEN },
@@ -130,10 +128,11 @@ static const struct node_state_name node_state_names[] = {
 };
 
 /*
- * "idle", "mixed", "down*", "idle~": a word and marks.  Of the marks, '~' (asleep), '#'
- * (waking up), '+' (some of its jobs end) and '-' (planned for) let jobs start there;
- * '*' (does not answer), '$' (maintenance), '@' and '^' (reboots), '%' and '!' (falls
- * asleep) do not.  No job is placed on a node in a state that we do not know.
+ * The state of "idle", "mixed", "down*", "idle~": a word and marks. With the marks '~'
+ * (asleep), '#' (waking up), '+' (some of its jobs end) and '-' (planned for) jobs can
+ * start there; with '*' (does not answer), '$' (maintenance), '@' and '^' (reboots),
+ * '%' and '!' (falls asleep) they cannot. No job is placed on a node in an unknown
+ * state.
  */
 static enum sched_node_state
 read_node_state(struct slurm_piece piece)
@@ -180,7 +179,7 @@ enum node_field {
 	N_NODE_FIELDS,
 };
 
-/* Returns false for a line that is none. */
+/* Returns false for an invalid line. */
 static bool
 read_row(struct slurm_piece line, struct node_row *ret_row)
 {
@@ -223,7 +222,7 @@ compare_rows(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Makes one of the rows of a node, which are side by side; takes them. */
+/* Merges the rows of a node, which are adjacent; takes ownership of them. */
 static void
 merge_rows(struct node_row *rows, size_t n, struct slurm_nodes *nodes)
 {
@@ -308,7 +307,7 @@ slurm_nodes_take(struct slurm_nodes *nodes, struct sched_snapshot *snapshot)
 
 /* ---- Switches -------------------------------------------------------------------- */
 
-/* "Key=value" of a line whose words are divided by blanks; false without that key. */
+/* Finds "Key=value" in a line of words divided by blanks; false without that key. */
 static bool
 find_key(struct slurm_piece line, const char *key, struct slurm_piece *ret_value)
 {
@@ -346,11 +345,11 @@ slurm_topology_conf(const char *text, size_t n, struct strbuf *out, struct err *
 		/* Switches above the lowest also list all the nodes below them. */
 		has_switches = find_key(line, "Switches", &below) && below.n > 0;
 		if (!has_switches && (!find_key(line, "Nodes", &below) || below.n == 0))
-			continue; /* Nothing hangs on it. */
+			continue; /* A switch without nodes or switches below. */
 		strbuf_printf(out, "SwitchName=%.*s %s=%.*s", (int)name.n, name.text,
 			      has_switches ? "Switches" : "Nodes", (int)below.n,
 			      below.text);
-		/* 1 is what Slurm prints by default. */
+		/* 1 is Slurm's default. */
 		if (find_key(line, "LinkSpeed", &speed) && !slurm_piece_is(speed, "1"))
 			strbuf_printf(out, " LinkSpeed=%.*s", (int)speed.n, speed.text);
 		strbuf_putc(out, '\n');

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * slurm_text_sort.c - jobs in order, and arrays as one job.
- */
+/* slurm_text_sort.c - sorting of jobs, and arrays as one job. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +15,7 @@ compare_jobs(const void *a, const void *b)
 	return strcmp(x->id, y->id);
 }
 
-/* By local id, and one that has nodes before one that has none. */
+/* By local id; jobs that have nodes come first. */
 static int
 compare_local(const void *a, const void *b, void *ctx)
 {

@@ -16,13 +16,13 @@
 #define APPLICATION_ID 0x616e7469
 #define VERSION        1
 
-/* For programs that read the file at the same time. */
+/* For other programs that read the file at the same time. */
 #define BUSY_MS 100
 
 const int64_t store_grain_us[STORE_N_GRAINS] = { SECOND_US, 10 * SECOND_US,
 						 300 * SECOND_US };
 
-/* Samples are kept in order of time, so that they are added and dropped at ends. */
+/* In order of time, so that samples are added and dropped at the ends. */
 #define SAMPLES(table)                                                   \
 	"CREATE TABLE " table " (at INTEGER, link INTEGER, job INTEGER," \
 	" bytes INTEGER, peak INTEGER, over_ms INTEGER,"                 \
@@ -42,7 +42,7 @@ static const char schema[] =
 	"INSERT INTO " table " VALUES (?1, ?2, ?3, ?4, ?5, ?6)"      \
 	" ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes," \
 	" peak = max(peak, excluded.peak), over_ms = over_ms + excluded.over_ms"
-/* One search a grain of time: the key begins with it. */
+/* One search per grain of time: the key begins with it. */
 #define READ(table)                                                                  \
 	"WITH RECURSIVE t(at) AS (SELECT ?1 UNION ALL SELECT at + 1 FROM t"          \
 	" WHERE at + 1 < ?2) SELECT s.at, n.name, s.bytes, s.peak, s.over_ms FROM t" \
@@ -257,7 +257,7 @@ read_number(struct store *store, const char *text, int64_t *ret_number, struct e
 	return rc;
 }
 
-/* Makes the tables of an empty file; refuses files that are not ours, or later. */
+/* Makes the tables of an empty file; refuses foreign files and later versions. */
 static int
 check_schema(struct store *store, struct err *err)
 {
@@ -291,7 +291,7 @@ check_schema(struct store *store, struct err *err)
 	return 0;
 }
 
-/* Every table can be read at both of its ends: what a damaged file mostly cannot. */
+/* Reads both ends of every table, which fails in most damaged files. */
 static int
 check_content(struct store *store, struct err *err)
 {
@@ -313,8 +313,8 @@ check_content(struct store *store, struct err *err)
 }
 
 /*
- * Of the history of one kind, which files that were made before do not have.  Without it
- * (a full disk) reading is slower, and right.
+ * Makes the index for the history of one kind, which older files lack. Without it (a
+ * full disk) reading is slower, and still right.
  */
 static int
 make_late_index(struct store *store, struct err *err)
@@ -342,7 +342,7 @@ open_file(struct store *store, struct err *err)
 		return store_fail_now(store, err);
 	sqlite3_extended_result_codes(store->db, 1);
 	sqlite3_busy_timeout(store->db, BUSY_MS);
-	/* A page that says what another one should is found here, and not followed. */
+	/* Detects pages that contradict each other. */
 	sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	rc = run_text(store,
 		      "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
@@ -356,7 +356,7 @@ open_file(struct store *store, struct err *err)
 	return rc == 0 ? make_late_index(store, err) : rc;
 }
 
-/* Moves a damaged file, and what belongs to it, out of the way. */
+/* Moves a damaged file, and its companions, out of the way. */
 static int
 move_aside(struct store *store, const char *why, struct err *err)
 {
@@ -399,7 +399,8 @@ begin_anew(struct store *store, const char *why, struct err *err)
 	rc = move_aside(store, why, err);
 	if (rc == 0)
 		return open_file(store, err);
-	store->is_damaged = true; /* There is no file now; the next commit tries. */
+	store->is_damaged =
+		true; /* There is no file now; the next commit tries again. */
 	return rc;
 }
 
@@ -469,17 +470,17 @@ store_commit(struct store *store, struct err *err)
 		store->in_transaction = false;
 	if (!store->failed && !store->is_damaged)
 		return 0;
-	if (!store->failed) /* Noticed while reading. */
+	if (!store->failed) /* Damage was found while reading. */
 		store->failed =
 			err_set(&store->failure, store->path, 0, 0, "is damaged");
 	rc = store->failed;
 	if (err)
 		*err = store->failure;
-	/* The statement may have ended the transaction by itself. */
+	/* The failed statement may have ended the transaction. */
 	if (store->db && !sqlite3_get_autocommit(store->db))
 		sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
 	store->in_transaction = false;
-	store_forget_names(store); /* Some may be undone. */
+	store_forget_names(store); /* Some numbers may be undone. */
 	store->failed = 0;
 	if (store->is_damaged) {
 		struct err why = store->failure;
@@ -496,7 +497,7 @@ store_bytes(const struct store *store)
 	static const char *const pragmas[] = { "PRAGMA page_count",
 					       "PRAGMA freelist_count",
 					       "PRAGMA page_size" };
-	struct store *s = (struct store *)store; /* Of which only errors change. */
+	struct store *s = (struct store *)store; /* Changes only its errors. */
 	int64_t value[3] = { 0 };
 
 	for (size_t i = 0; i < 3; i++)

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store.h - the store of antiphase-scheduler: history, advice, outcomes, and what a restart
- * needs.  One SQLite file (WAL), one writer.
+ * store.h - the store of antiphase-scheduler: history, advice, outcomes, and the state
+ * for a restart. One SQLite file (WAL), one writer.
  *
- * What is put is committed by store_commit(), once a second: a kill -9 loses at most what
- * was not committed, and always all of it.  Reading sees what was put, committed or not.
- * A loss of power may cost more, as commits are not flushed to the disk one by one.
+ * store_commit(), called once a second, commits all writes: a kill -9 loses at most
+ * those since the last commit, and always all of these. Reading sees writes, committed
+ * or not. A loss of power may cost more, as commits are not flushed to the disk one by
+ * one.
  *
- * History is kept in three grains.  A sample is added to all three in one transaction:
- * bytes add up, peaks are maxima.  So no roll-up can be missed or made twice, and late
- * samples find their place.  store_tidy() drops, a little at a time, what is older than its
- * grain is kept, or more than the file may hold.
+ * History has three grains. A sample is added to all three in one transaction: bytes
+ * add up, peaks are maxima. So no roll-up can be missed or made twice, and late samples
+ * find their place. store_tidy() drops, a little at a time, samples older than their
+ * grain is kept, and those beyond the maximum size of the file.
  *
- * A file of a later version is refused.  A damaged file is moved aside with a message, and
- * a new one begins, so that the daemon starts.  store_commit() returns errors of writing (a
- * full disk); what was put since the last commit is then lost.
+ * A file of a later version is refused. A damaged file is moved aside with a message,
+ * and a new one begins, so that the daemon starts. store_commit() returns errors of
+ * writing (a full disk); writes since the last commit are then lost.
  */
 #ifndef SCHEDULER_STORE_STORE_H
 #define SCHEDULER_STORE_STORE_H
@@ -39,7 +40,7 @@ extern const int64_t store_grain_us[STORE_N_GRAINS];
 
 struct store_opts {
 	int64_t keep_us[STORE_N_GRAINS]; /* 0: an hour, a day, 90 days. */
-	/* Of histories, and of documents but STORE_CHANGE; 0: 90 days. */
+	/* For histories, and documents but STORE_CHANGE; 0: 90 days. */
 	int64_t keep_advice_us;
 	int64_t max_bytes; /* Of the file: the finest grain goes first; 0: 4 GiB. */
 };
@@ -53,17 +54,17 @@ void store_close(struct store *store); /* Commits.  Accepts NULL. */
 int store_commit(struct store *store, struct err *err);
 /*
  * Commits, and drops at most about 'max_rows' rows that are out of date at 'now_us'.
- * Returns how many it dropped, or -errno with 'err' filled.
+ * Returns how many, or -errno with 'err' filled.
  */
 int store_tidy(struct store *store, int64_t now_us, size_t max_rows, struct err *err);
 
-/* Bytes of the file that are in use; and why it was begun anew, or NULL.  Borrowed. */
+/* Bytes in use in the file; and why it was begun anew, or NULL. Borrowed. */
 int64_t store_bytes(const struct store *store);
 const char *store_begun_anew(const struct store *store);
 
 /* ---- History ---------------------------------------------------------------------- */
 
-/* What a link carried in a second, or another grain; 'job' "" is the link's total. */
+/* The traffic of a link in a second, or another grain; 'job' "": the link's total. */
 struct store_sample {
 	const char *link, *job; /* Borrowed. */
 	int64_t at_us; /* Begin of the grain, wall clock, when read; else any. */
@@ -74,14 +75,14 @@ struct store_sample {
 
 void store_add_sample(struct store *store, const struct store_sample *sample);
 
-/* Told in order of time; returning false ends it. */
+/* Called in order of time; return false to stop. */
 typedef bool store_sample_fn(void *ctx, enum store_grain grain,
 			     const struct store_sample *sample);
 /*
- * Tells the samples of a link in [from_us, to_us): of one job ("": the total), or with
- * NULL of all and the total.  The grain is the coarsest that is not above 'step_us'; but
- * one that still has 'from_us', if that goes further back than this grain is kept.
- * O(log n) for each grain of time: at most STORE_MAX_STEPS of these, or -E2BIG.
+ * Reads the samples of a link in [from_us, to_us): of one job ("": the total), or with
+ * NULL of all and the total. The grain is the coarsest up to 'step_us', or a coarser
+ * one that still has 'from_us' if that is further back than the first is kept. O(log n)
+ * for each grain of time: at most STORE_MAX_STEPS of these, or -E2BIG.
  */
 int store_read_samples(struct store *store, const char *link, const char *job,
 		       int64_t from_us, int64_t to_us, int64_t step_us,
@@ -90,30 +91,30 @@ int store_read_samples(struct store *store, const char *link, const char *job,
 /* ---- Documents: advice, outcomes, profiles, changes that we made ------------------- */
 
 /*
- * A document is JSON text under (kind, key); 'put' replaces, and keeps the history of
- * kinds that say so.  What is in it is its maker's business.
+ * A document is JSON text under (kind, key), opaque to the store; 'put' replaces it,
+ * and some kinds keep a history.
  */
 enum store_kind {
 	STORE_ADVICE,  /* By job; history kept. */
 	STORE_OUTCOME, /* By job; history kept. */
 	STORE_PROFILE, /* By job: profile, phase, when found; for a restart. */
-	STORE_CHANGE, /* By job: what we changed at the host scheduler and not undone. */
-	STORE_LOG,    /* By job: every change, asked, done, undone; history kept. */
+	STORE_CHANGE,  /* By job: our changes at the scheduler that are not undone. */
+	STORE_LOG,     /* By job: every change, asked, done, undone; history kept. */
 	STORE_N_KINDS,
 };
 
 void store_put(struct store *store, enum store_kind kind, const char *key,
 	       int64_t at_us, const char *json);
-/* The current one; what is history stays. */
+/* Deletes the current one; its history stays. */
 void store_delete(struct store *store, enum store_kind kind, const char *key);
 
 typedef bool store_document_fn(void *ctx, const char *key, int64_t at_us,
 			       const char *json);
-/* Tells the current ones, at most 'n_max': of one key, or with NULL all, by key. */
+/* Reads the current ones, at most 'n_max': of one key, or with NULL all, by key. */
 int store_read(struct store *store, enum store_kind kind, const char *key, size_t n_max,
 	       store_document_fn *each, void *ctx, struct err *err);
 
-/* One of a kind that keeps its history, in the order of being put: ids rise. */
+/* A line of a kind's history; ids rise in the order of 'put'. */
 struct store_line {
 	int64_t id, at_us;
 	const char *key, *json; /* Borrowed. */
@@ -121,12 +122,12 @@ struct store_line {
 
 struct store_page {
 	const char *key;   /* NULL: of all keys. */
-	int64_t before_id; /* Only what was put before that line; 0: all. */
+	int64_t before_id; /* Only lines before this one; 0: all. */
 	size_t n_max;
 };
 
 typedef bool store_line_fn(void *ctx, const struct store_line *line);
-/* Tells a page of the history, newest first.  O(lines told * log lines). */
+/* Reads a page of the history, newest first. O(lines read * log lines). */
 int store_read_history(struct store *store, enum store_kind kind,
 		       const struct store_page *page, store_line_fn *each, void *ctx,
 		       struct err *err);

@@ -57,7 +57,7 @@ bound(struct store *store, enum store_sql which, enum store_kind kind, const cha
 	return get;
 }
 
-/* Ends a reading that stopped at 'code'. */
+/* Ends a read that stopped at 'code'. */
 static int
 finish(struct store *store, sqlite3_stmt *get, int code, struct err *err)
 {

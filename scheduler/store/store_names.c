@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scheduler/store/store_priv.h"
 
-/* Names of links and jobs that were used lately are remembered, so many at most. */
+/* How many names of recently used links and jobs are remembered, at most. */
 #define MAX_KNOWN 200000
 
-/* How exactly the file knows when a name was last used. */
+/* The resolution of a name's last use in the file. */
 #define SEEN_US INT64_C(86400000000)
 
 int64_t

@@ -17,7 +17,7 @@
 #include "lib/base/vec.h"
 #include "scheduler/store/store.h"
 
-/* Every statement there is; prepared when it is first wanted. */
+/* All statements; each is prepared at its first use. */
 enum store_sql {
 	SQL_BEGIN,
 	SQL_COMMIT,
@@ -27,7 +27,7 @@ enum store_sql {
 	SQL_NAME_SEEN,
 	SQL_NAMES_DROP,
 	SQL_DOCUMENTS_DROP,
-	SQL_ADD, /* One a grain. */
+	SQL_ADD, /* One per grain. */
 	SQL_ADD_10S,
 	SQL_ADD_5MIN,
 	SQL_READ, /* Likewise. */
@@ -52,7 +52,7 @@ enum store_sql {
 
 struct store_name {
 	int64_t id;      /* Of the file. */
-	int64_t seen_us; /* As the file has it. */
+	int64_t seen_us; /* As in the file. */
 };
 
 struct store {
@@ -63,20 +63,20 @@ struct store {
 	bool in_transaction;
 	int failed;         /* -errno of the first failure since the last commit. */
 	struct err failure; /* What it was. */
-	bool is_damaged;    /* To be begun anew. */
+	bool is_damaged;    /* The file is to be begun anew. */
 	char *begun_anew;   /* Owned.  Why, or NULL. */
-	int64_t swept_us; /* When names and documents were looked through; 0: never. */
-	struct strtab *names; /* Of those used lately; the number is that of 'known'. */
+	int64_t swept_us;   /* Last search for unused names and documents; 0: never. */
+	struct strtab *names; /* Recently used ones; numbers are indexes of 'known'. */
 	VEC(struct store_name) known;
 };
 
-/* The statement, reset and without values; NULL (and failed) if it cannot be. */
+/* The statement, reset and without values; NULL, and 'failed' set, on failure. */
 sqlite3_stmt *store_statement(struct store *store, enum store_sql which);
 /* Begins a transaction if none is. */
 void store_begin(struct store *store);
-/* Runs a statement to its end for what it does.  0 or -errno, then noted. */
+/* Runs a statement without result rows. 0, or -errno, which is noted. */
 int store_run(struct store *store, sqlite3_stmt *statement);
-/* Notes a failure of the database, told at once; returns -errno. */
+/* Notes a failure of the database, reported at once; returns -errno. */
 int store_fail_now(struct store *store, struct err *err);
 
 /* Forgets the numbers of names. */

@@ -4,7 +4,7 @@
 
 #include "scheduler/store/store_priv.h"
 
-/* How often what is looked for row by row is looked for. */
+/* The interval of the searches that read row by row. */
 #define SWEEP_US INT64_C(3600000000)
 
 /* Rounded down, also before 1970. */
@@ -50,7 +50,7 @@ store_add_sample(struct store *store, const struct store_sample *sample)
 	}
 }
 
-/* The begin of the oldest of a grain; INT64_MAX if there is none. */
+/* The begin of the oldest sample of a grain; INT64_MAX if there is none. */
 static int64_t
 oldest_us(struct store *store, enum store_grain grain)
 {
@@ -78,7 +78,7 @@ grain_for(struct store *store, int64_t from_us, int64_t step_us)
 	     at_us > from_us && grain + 1 < STORE_N_GRAINS;) {
 		int64_t coarser_us = oldest_us(store, ++grain);
 
-		/* Its own width further back is no gain. */
+		/* A gain of less than its own width does not count. */
 		if (at_us == INT64_MAX ? coarser_us < INT64_MAX
 				       : coarser_us / store_grain_us[grain] <
 						 at_us / store_grain_us[grain])
@@ -151,7 +151,7 @@ store_read_samples(struct store *store, const char *link, const char *job,
 
 /* ---- What goes ----------------------------------------------------------------------- */
 
-/* What is older than 'before'; 'more' is the statement's other value. */
+/* Drops rows older than 'before'; 'more' is the statement's other value. */
 static int
 drop(struct store *store, enum store_sql which, int64_t before, size_t more)
 {
@@ -180,13 +180,13 @@ longest_us(const struct store_opts *opts)
 }
 
 /*
- * Names that nothing has any more, and documents of jobs that are long gone.  Looks at
- * all there are, so that now and then is enough.
+ * Drops unused names, and documents of jobs that are long gone. Reads all of them, so
+ * once in a while is enough.
  */
 static size_t
 drop_unused(struct store *store, int64_t now_us)
 {
-	/* What the file knows of names is a day old at most. */
+	/* The file's last use of a name is up to a day old. */
 	int64_t names_us = now_us - longest_us(&store->opts) - 2 * INT64_C(86400000000);
 	int documents, names;
 
@@ -216,7 +216,7 @@ store_tidy(struct store *store, int64_t now_us, size_t max_rows, struct err *err
 	     rc >= 0 && grain < STORE_N_GRAINS && dropped < max_rows; grain++) {
 		int64_t before_us = now_us - store->opts.keep_us[grain];
 
-		/* Of the finest there is, what is out of date and what is not. */
+		/* Of the finest grain with samples: drops current ones, too. */
 		if (is_too_large && oldest_us(store, grain) < INT64_MAX) {
 			before_us = INT64_MAX;
 			is_too_large = false;
@@ -230,7 +230,7 @@ store_tidy(struct store *store, int64_t now_us, size_t max_rows, struct err *err
 			  max_rows - dropped);
 		dropped += rc > 0 ? (size_t)rc : 0;
 	}
-	/* Only once all else that is out of date is gone. */
+	/* Only after all other rows that are out of date. */
 	if (rc >= 0 && dropped < max_rows)
 		dropped += drop_unused(store, now_us);
 	rc = store_commit(store, err);

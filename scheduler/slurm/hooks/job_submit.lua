@@ -3,18 +3,17 @@
 -- "JobSubmitPlugins=lua".
 --
 -- A job of several nodes becomes eligible GATE_S seconds late at most; in that time
--- antiphase-scheduler says where it had better go, and lets it go at once.  If nobody
--- answers Slurm starts it when the time is over, as if we were not there.  Whatever goes
--- wrong in here, the job is taken as it came.
+-- antiphase-scheduler places it and lets it go.  Without an answer Slurm starts it when
+-- the time is over, as without antiphase.  On any error in this script the job is
+-- accepted as submitted.
 --
--- Left alone: jobs that may get by with one node; with nodes, a reservation or a begin
--- time of their user's; held ones; those submitted with --antiphase=off, or
--- "antiphase: off" in their --comment.  And heterogeneous jobs: Slurm starts their parts
--- together or not at all, and plans them at its leisure (bf_interval), so that a gate
--- would cost them more than its seconds, and a part that is pinned could keep all others
--- waiting.
+-- The gate ignores jobs that may run on one node; jobs whose user set nodes, a
+-- reservation or a begin time; held jobs; and jobs submitted with --antiphase=off, or
+-- "antiphase: off" in their --comment.  It also ignores heterogeneous jobs: Slurm starts
+-- their parts together or not at all, and plans them only every bf_interval, so a gate
+-- would delay them by more than its seconds, and a pinned part could block all others.
 --
--- A site with a job_submit.lua of its own has this line at its beginning:
+-- A site with its own job_submit.lua puts this line at its beginning:
 --
 --	dofile("/usr/local/lib/antiphase/job_submit.lua")
 --
@@ -22,20 +21,20 @@
 -- success.
 
 local GATE_S = 10
--- Partitions with a gate, such as { train = true, debug = true }; nil: all.  Jobs that do
--- not say which are those of the partition "default" here.
+-- Partitions with a gate, such as { train = true, debug = true }; nil: all.  Jobs
+-- without a partition belong to "default" here.
 local PARTITIONS = nil
--- CPUs of a node, by which a job that says but how many tasks it has (-n without -N) is
--- known to need several: a number, or one a partition, { train = 128, default = 64 };
--- nil: such a job is gated if --ntasks-per-node says so.
+-- CPUs of a node, to decide whether a job with only a number of tasks (-n without -N)
+-- needs several nodes: a number, or one per partition, { train = 128, default = 64 };
+-- nil: --ntasks-per-node decides.
 local CPUS_PER_NODE = nil
--- Jobs are not gated while this file is there.
+-- Jobs are not gated while this file exists.
 local STOP = "/run/antiphase/stop"
--- A file that has to hold a time not older than FRESH_S, as seconds since 1970, for jobs
--- to be gated; nil: they always are.
+-- Jobs are gated only if this file holds a time not older than FRESH_S, as seconds since
+-- 1970; nil: always.
 local ALIVE = nil
 -- Instead of a gate, without any delay: a table of placements, a line for each number of
--- nodes, "TIME NODES NODELIST SCORE", which somebody replaces every few seconds; nil: none.
+-- nodes, "TIME NODES NODELIST SCORE", to be replaced every few seconds; nil: none.
 local TABLE = nil
 local FRESH_S = 15
 
@@ -63,7 +62,7 @@ local function is_alive()
 	return is_fresh(line:match("^(%d+)"))
 end
 
--- The nodes for a job of so many and their score, or nil and why there are none.
+-- The nodes for a job of that many and their score, or nil and the reason.
 local function look_up(n)
 	local file = io.open(TABLE, "r")
 	if not file then return nil, "no table" end
@@ -83,7 +82,7 @@ local function look_up(n)
 	return nodes, score
 end
 
--- SPANK's variables of the job, in whatever form this version of Slurm hands them over.
+-- SPANK's variables of the job, whose form depends on the version of Slurm.
 local function spank_mode(job_desc)
 	local env = job_desc.spank_job_env
 	if type(env) == "string" then env = { env } end
@@ -107,14 +106,13 @@ local function is_set(number, none)
 	return number ~= nil and number ~= 0 and number ~= none
 end
 
--- A number that its user gave, or else nil; those of 16 bits have a word of their own for
--- "none".
+-- A number that the user gave, or nil; 16 bit numbers have their own value for "none".
 local function given(number, none)
 	if number == nil or number < 1 or number >= none then return nil end
 	return number
 end
 
--- The most CPUs that a node has of those that the job may get; nil: not known.
+-- The most CPUs of any node that the job may get; nil: unknown.
 local function cpus_per_node(job_desc)
 	if type(CPUS_PER_NODE) ~= "table" then return CPUS_PER_NODE end
 	local most = nil
@@ -126,7 +124,7 @@ local function cpus_per_node(job_desc)
 	return most
 end
 
--- It needs so many nodes at least.
+-- The least number of nodes that the job needs.
 local function least_nodes(job_desc)
 	local n = given(job_desc.min_nodes, NO_VAL) or 1
 	local tasks = given(job_desc.num_tasks, NO_VAL) or 1
@@ -143,7 +141,7 @@ end
 
 local function in_partitions(job_desc)
 	if not PARTITIONS then return true end
-	-- We are not told the name of the default partition.
+	-- Slurm does not pass the name of the default partition.
 	if not job_desc.partition then return PARTITIONS.default == true end
 	for name in job_desc.partition:gmatch("[^,]+") do
 		if not PARTITIONS[name] then return false end
@@ -169,7 +167,7 @@ end
 local function submit(job_desc)
 	if not is_ours(job_desc) then return end
 	local why
-	-- The tasks of an array are not all for one place.
+	-- One place does not suit all tasks of an array.
 	if TABLE and job_desc.array_inx == nil then
 		local nodes, score = look_up(least_nodes(job_desc))
 		if nodes then
@@ -182,7 +180,7 @@ local function submit(job_desc)
 	if GATE_S > 0 and is_alive() then
 		local until_s = os.time() + GATE_S
 		job_desc.begin_time = until_s
-		-- A job with another begin time than that is not ours any more.
+		-- With any other begin time the job is no longer ours.
 		job_desc.admin_comment = string.format("antiphase:v1;gate;until=%d", until_s)
 	elseif why then
 		job_desc.admin_comment = "antiphase:v1;skipped=" .. why
@@ -194,7 +192,7 @@ function antiphase_submit(job_desc)
 	if not ok then slurm.log_info("antiphase: the gate failed: %s", tostring(why)) end
 end
 
--- A site's own functions stay.
+-- Keep a site's own functions.
 if not slurm_job_submit then
 	function slurm_job_submit(job_desc, part_list, submit_uid)
 		antiphase_submit(job_desc)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * spank_antiphase.c - a plug-in for Slurm (SPANK): jobs get the pacer, and a say in it.
+ * spank_antiphase.c - a plug-in for Slurm (SPANK): gives jobs the pacer, and users an
+ * option.
  *
  * In plugstack.conf, on one line:
  *
@@ -8,18 +9,19 @@
  *		preload=/usr/local/lib/libantiphase-pacer.so [default=on|off|profile]
  *		[endpoint=PATH] [dir=/run/antiphase] [cgroup=/sys/fs/cgroup/slurm_antiphase]
  *
- * sbatch, salloc and srun know --antiphase=on|off|profile then.  Tasks, and the batch
- * script, have ANTIPHASE_MODE and ANTIPHASE_JOB, ANTIPHASE_ENDPOINT (endpoint=),
+ * Then sbatch, salloc and srun accept --antiphase=on|off|profile. Tasks, and the batch
+ * script, get ANTIPHASE_MODE and ANTIPHASE_JOB, ANTIPHASE_ENDPOINT (endpoint=),
  * ANTIPHASE_SHIFT_US (if DIR/JOB/shift has a number when they start) and, unless the
- * mode is off or the library is not there, LD_PRELOAD with the pacer first.  The gate
- * (job_submit.lua) sees the mode in the job's SPANK environment.
+ * mode is off or the library is missing, LD_PRELOAD with the pacer first. The gate
+ * (job_submit.lua) reads the mode in the job's SPANK environment.
  *
  * cgroup=DIR is for clusters where Slurm makes no control group for each job: tasks are
- * put into DIR/job_ID, in which the collector tells jobs apart (DIR's last part must be
- * "slurm" or begin with "slurm_").  DIR is in a cgroup v2 tree, and is made if need be.
+ * put into DIR/job_ID, so that the collector can tell jobs apart (DIR's last part must
+ * be "slurm" or begin with "slurm_"). DIR is in a cgroup v2 tree, and is made if
+ * needed.
  *
- * Nothing here ever fails a job: what cannot be done is logged, and left.  Slurm loads
- * plug-ins only of its own release, so this is to be compiled for each.
+ * The plug-in never fails a job: it logs errors and goes on. Slurm loads only plug-ins
+ * of its own release, so compile this for each.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +40,7 @@ SPANK_PLUGIN(antiphase, 1)
 
 static const char *const modes[] = { "on", "off", "profile", NULL };
 
-/* What --antiphase says; NULL: nothing. */
+/* The value of --antiphase; NULL: not given. */
 static const char *asked_mode;
 
 static const char *
@@ -64,7 +66,7 @@ take_option(int val, const char *arg, int remote)
 	return -1;
 }
 
-/* By a table of options sbatch and salloc would not know it. */
+/* Registered here: sbatch and salloc ignore a table of options. */
 int
 slurm_spank_init(spank_t spank, int argc, char *argv[])
 {
@@ -109,7 +111,7 @@ mode_of(int argc, char *argv[])
  * ---- Where the job is submitted ---------------------------------------------------
  */
 
-/* For the gate, which cannot see our option otherwise. */
+/* Exports the mode for the gate, which cannot see the option otherwise. */
 int
 slurm_spank_init_post_opt(spank_t spank, int argc, char *argv[])
 {
@@ -132,7 +134,7 @@ set_job(spank_t spank, uint32_t job)
 	uint32_t array = 0, task = 0;
 	char name[32];
 
-	/* Slurm's own words for what is no array are 0 and NO_VAL. */
+	/* Slurm's values for "no array" are 0 and NO_VAL. */
 	if (spank_get_item(spank, S_JOB_ARRAY_ID, &array) == ESPANK_SUCCESS && array &&
 	    spank_get_item(spank, S_JOB_ARRAY_TASK_ID, &task) == ESPANK_SUCCESS &&
 	    task < 0xfffffffe)
@@ -142,7 +144,7 @@ set_job(spank_t spank, uint32_t job)
 	spank_setenv(spank, "ANTIPHASE_JOB", name, 1);
 }
 
-/* The number in DIR/JOB/shift, if it is there and is one. */
+/* The number in DIR/JOB/shift, if that file exists and holds one. */
 static void
 set_shift(spank_t spank, uint32_t job, const char *dir)
 {
@@ -163,8 +165,8 @@ set_shift(spank_t spank, uint32_t job, const char *dir)
 }
 
 /*
- * Puts the pacer in front of what the user preloads.  One that is not there would make
- * the loader complain in each process, so that it is left out.
+ * Puts the pacer in front of the user's LD_PRELOAD. A missing library is left out,
+ * because the loader would complain in each process.
  */
 static void
 set_preload(spank_t spank, const char *library)
@@ -182,7 +184,7 @@ set_preload(spank_t spank, const char *library)
 			    "the pacer");
 		return;
 	}
-	/* The batch script's environment is handed on to its steps. */
+	/* Steps inherit the batch script's environment. */
 	if (strstr(before, library))
 		return;
 	snprintf(now, sizeof now, "%s%s%s", library, before[0] ? ":" : "", before);
@@ -225,7 +227,7 @@ group_path(char *path, size_t size, const char *dir, uint32_t job, const char *f
 	return n > 0 && (size_t)n < size;
 }
 
-/* Puts this process, which is the task before it is executed, into the job's group. */
+/* Puts this process, which becomes the task, into the job's group. */
 static int
 join_group(const char *dir, uint32_t job)
 {
@@ -265,7 +267,7 @@ slurm_spank_task_init_privileged(spank_t spank, int argc, char *argv[])
 	return 0;
 }
 
-/* At the job's end, on each of its nodes; a group that is still in use stays. */
+/* At the job's end, on each of its nodes; a group still in use stays. */
 int
 slurm_spank_job_epilog(spank_t spank, int argc, char *argv[])
 {

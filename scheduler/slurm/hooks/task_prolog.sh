@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# task_prolog.sh - TaskProlog of Slurm: gives each task the pacer, where the SPANK plug-in
-# is not wanted.  In slurm.conf: TaskProlog=/usr/local/lib/antiphase/task_prolog.sh
+# task_prolog.sh - TaskProlog of Slurm: gives each task the pacer, without the SPANK
+# plug-in.  In slurm.conf: TaskProlog=/usr/local/lib/antiphase/task_prolog.sh
 #
-# What it prints as "export NAME=VALUE" is put into the task's environment.  A job whose
-# user exports ANTIPHASE_MODE=off is left alone.  Never fails a job.
+# Slurm puts the lines "export NAME=VALUE" that it prints into the task's environment.  A
+# job whose user exports ANTIPHASE_MODE=off is left alone.  Never fails a job.
 library=${ANTIPHASE_LIBRARY:-@libdir@/libantiphase-pacer.so}
 dir=${ANTIPHASE_DIR:-/run/antiphase}
 mode=${ANTIPHASE_MODE:-on}
@@ -27,7 +27,7 @@ case $shift_us in
 '' | *[!0-9]*) ;;
 *) echo "export ANTIPHASE_SHIFT_US=$shift_us" ;;
 esac
-# A library that is not there would make the loader complain in each process.
+# With a missing library the loader would complain in each process.
 if [ -r "$library" ]; then
 	case ${LD_PRELOAD:-} in
 	*"$library"*) ;;
