@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * job_stub.c - a library that stands in for MPI, NCCL and CUDA in tests and benches of
- * the pacer: collectives take as long as they are told to, streams run what they are
- * given at once.  What the real ones name by pointers are numbers here.
+ * job_stub.c - a stub library for MPI, NCCL and CUDA in tests and benches of the pacer
+ *
+ * Collectives take the time set in job_stub.h; streams run their work at once.  Handles
+ * that are pointers in the real libraries are numbers here.
  */
 #include "tests/unit/job_stub.h"
 
@@ -28,19 +29,19 @@ collective(void)
 		errno = job_stub.errno_of;
 }
 
-/* ---- MPI: an all-reduce is weak, and strong under the name that a profiler calls ---- */
+/* ---- MPI: MPI_ functions are weak, PMPI_ functions strong -------------------------- */
 
 int
 PMPI_Type_size(uintptr_t type, int *ret_size)
 {
-	*ret_size = (int)type; /* Types are named by their size. */
+	*ret_size = (int)type; /* A type's number is its size. */
 	return 0;
 }
 
 int
 PMPI_Comm_size(uintptr_t comm, int *ret_n)
 {
-	*ret_n = (int)comm; /* Communicators by theirs. */
+	*ret_n = (int)comm; /* So is a communicator's. */
 	return 0;
 }
 
@@ -127,7 +128,7 @@ MPI_Alltoallv(const void *in, const int *n_in, const int *at_in, uintptr_t t_in,
 	return PMPI_Alltoallv(in, n_in, at_in, t_in, out, n_out, at_out, t_out, comm);
 }
 
-/* Fortran: as little as some MPI may have, and that calls C as MPICH does. */
+/* The least that some MPI has in Fortran; it calls C as MPICH does. */
 void
 pmpi_allreduce_(void *in, void *out, const int *count, const int *type, const int *op,
 		const int *comm, int *error)
@@ -143,7 +144,7 @@ mpi_allreduce_(void *in, void *out, const int *count, const int *type, const int
 	pmpi_allreduce_(in, out, count, type, op, comm, error);
 }
 
-/* The error may be missing; and this has no second name. */
+/* The error argument may be missing; this function has no PMPI name. */
 void
 mpi_reduce_scatter_f08_(void *in, void *out, const int *counts, const int *type,
 			const int *op, const int *comm, int *error)

@@ -9,7 +9,7 @@
 #include "tests/unit/jobs_fixture.h"
 #include "tests/unit/test.h"
 
-/* An advice with shifts, a gate, a placement and a job that waits. */
+/* An advice with shifts, a gate, a placement and a waiting job. */
 static void
 make_doc(enum advise_policy policy, struct advice_doc *ret_doc)
 {
@@ -77,7 +77,7 @@ finds_jobs_and_links_by_name(void **state)
 
 /* ---- Bad files ------------------------------------------------------------------- */
 
-/* Replaces the first 'from' in the text of a good file and reads that. */
+/* Replaces the first 'from' in a valid file and reads the result. */
 static void
 assert_refused(const char *from, const char *to, const char *want)
 {
@@ -146,7 +146,7 @@ assert_five_parts(const char *text)
 			fail_msg("'%s' is not there, or out of order, in:\n%s",
 				 parts[i], text);
 	}
-	/* No line is wider than a terminal. */
+	/* No line is wider than 80 columns. */
 	for (const char *line = text; *line;) {
 		size_t length = strcspn(line, "\n");
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Properties of advice, on random workloads. */
+/* test_advise_random.c - properties of advice on random workloads */
 #include <stdio.h>
 #include <string.h>
 
@@ -78,11 +78,11 @@ is_never_predicted_worse_than_fair_nor_beyond_the_cap(void **state)
 		advice_set_free(set);
 		fixture_fini(&f);
 	}
-	/* Most of these workloads can be helped. */
+	/* Most of these workloads can be improved. */
 	assert_true(n_better > 100);
 }
 
-/* Jobs put one after the other do not see far; CASSINI's ten places may be luckier. */
+/* Placing jobs one by one is shortsighted; CASSINI's ten places may be luckier. */
 static void
 is_no_worse_than_cassini(void **state)
 {
@@ -117,9 +117,9 @@ is_no_worse_than_cassini(void **state)
 }
 
 /*
- * Sixteen racks, jobs all over them and a third waiting: one large component, in
- * which some job is always near the cap.  That nobody may be harmed must not
- * keep all the others from better places.
+ * Sixteen racks with jobs all over them and a third waiting: one large component, in
+ * which some job is always near the cap.  The cap must not keep all other jobs from
+ * better places.
  */
 static void
 one_job_at_the_cap_does_not_veto_better_places(void **state)
@@ -206,7 +206,7 @@ names_of_jobs_change_nothing_but_the_names(void **state)
 		char *once = random_text(seed, "j", policy);
 		char *other = random_text(seed, "Z", policy);
 
-		/* Names "Z0" to "Z4" stand only where "j0" to "j4" did. */
+		/* Names "Z0" to "Z4" appear only in place of "j0" to "j4". */
 		for (char *c = other; *c; c++)
 			if (*c == 'Z')
 				*c = 'j';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Advice that follows what happens, job by job. */
+/* test_advisor.c - advice that is updated job by job */
 #include <errno.h>
 #include <stdio.h>
 
@@ -9,7 +9,7 @@
 #include "tests/unit/jobs_fixture.h"
 #include "tests/unit/test.h"
 
-/* Two leaves of four hosts, one uplink of 50 Gb/s each: what crosses shares it. */
+/* Two leaves of four hosts, one uplink of 50 Gb/s each, shared by all crossing jobs. */
 static void
 lab(struct fixture *f)
 {
@@ -61,7 +61,7 @@ two_jobs_that_collide_are_set_apart(void **state)
 	assert_int_equal(a.constraints[0].a + a.constraints[0].b, one + two);
 	assert_true(a.constraints[0].modulus_us > 0);
 	assert_true(a.n_links > 0);
-	/* When one leaves, the other is alone again. */
+	/* When one job leaves, the other is isolated again. */
 	advisor_remove(advisor, "one");
 	lab_solve(advisor);
 	assert_int_equal(view_of(advisor, two).reason, REASON_ISOLATED);
@@ -72,7 +72,7 @@ two_jobs_that_collide_are_set_apart(void **state)
 	fixture_fini(&f);
 }
 
-/* More than are solved at once: each still has its turn, and its answer. */
+/* More jobs than are solved at once: each gets its turn and its answer. */
 static void
 of_very_many_on_one_link_each_is_told_something(void **state)
 {
@@ -100,7 +100,7 @@ of_very_many_on_one_link_each_is_told_something(void **state)
 	fixture_fini(&f);
 }
 
-/* Why: nobody can delay it, or no shift could help anyway. */
+/* The reason: the job cannot be delayed, or no shift would help anyway. */
 static void
 a_job_without_a_pacer_is_told_what_is_wrong(void **state)
 {
@@ -136,7 +136,7 @@ a_job_without_a_pacer_is_told_what_is_wrong(void **state)
 	}
 }
 
-/* Two bursts an iteration, so that it cannot take turns in one go. */
+/* Two bursts per iteration, which rules out one turn per iteration. */
 static uint32_t
 put_twofold(struct advisor *advisor, struct fixture *f, const char *name,
 	    int64_t period_us, uint32_t from, uint32_t to)
@@ -222,12 +222,11 @@ an_event_touches_its_own_component_alone(void **state)
 	ON(fixture_job(&f, "two", 2, 100000, 0.3, 50e9), 1, 5);
 	number = lab_put(advisor, &f, true);
 	assert_true(view_of(advisor, far).is_solved);
-	assert_int_equal(advisor_step(advisor, 1),
-			 1); /* Both are solved at once, and */
+	assert_int_equal(advisor_step(advisor, 1), 1); /* Both are solved at once. */
 	assert_true(view_of(advisor, number).is_solved);
-	lab_solve(advisor); /* the other one's turn has nothing to do. */
+	lab_solve(advisor); /* The other's turn has no work left. */
 	assert_int_equal(view_of(advisor, far).revision, revision);
-	/* Nor does what is no news. */
+	/* Nor has an unchanged job. */
 	assert_int_equal(lab_put(advisor, &f, true), number);
 	assert_true(view_of(advisor, number).is_solved);
 	f.workload.jobs[f.workload.n - 1].profile.period_us += 500;
@@ -256,7 +255,7 @@ what_cannot_be_is_refused(void **state)
 	assert_int_equal(advisor_put(advisor, job, true, &number), -EINVAL);
 	ON(job, 0, 10000);
 	assert_int_equal(advisor_put(advisor, job, true, &number), -EINVAL);
-	ON(job, 0, 8); /* A leaf. */
+	ON(job, 0, 8); /* A whole leaf. */
 	assert_int_equal(advisor_put(advisor, job, true, &number), -EINVAL);
 	job->n_hosts_wanted = 0;
 	assert_int_equal(advisor_put(advisor, job, true, &number), -EINVAL);
@@ -293,7 +292,7 @@ a_waiting_job_is_kept_from_links_that_are_full(void **state)
 	for (size_t i = 1; i < ranking.n; i++)
 		assert_true(ranking.items[i].loss >= ranking.items[i - 1].loss);
 	advisor_ranking_fini(&ranking);
-	/* Only hosts in both leaves are allowed: it has to cross. */
+	/* The allowed hosts are in two leaves: the job must cross. */
 	bool allowed[8] = { [1] = true, [5] = true };
 
 	assert_int_equal(advisor_rank(advisor, waiting, allowed, &ranking), 0);
@@ -337,7 +336,7 @@ what_the_host_scheduler_says_is_free_counts(void **state)
 	fixture_fini(&f);
 }
 
-/* Kubernetes offers nodes for one question; another is not answered by them. */
+/* The nodes that Kubernetes offers for one request do not apply to another. */
 static void
 nodes_that_are_offered_are_free_for_that_question_alone(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Advice through many events: the same again, whole at each, and in no more room. */
+/* test_advisor_events.c - advice over many events: repeatable, consistent, bounded */
 #include <stdio.h>
 
 #include "lib/base/rng.h"
@@ -32,7 +32,7 @@ random_job(struct fixture *f, struct rng *rng, bool has_hosts)
 	fixture_on(job, hosts);
 }
 
-/* Every edge is known at both of its ends, and between jobs that are both there. */
+/* Every edge is listed at both ends, and both jobs exist. */
 static void
 check_edges(const struct advisor *advisor, uint32_t n)
 {
@@ -110,7 +110,7 @@ the_same_events_give_the_same_advice_and_it_stays_whole(void **state)
 	assert_int_equal(revisions[0], revisions[1]);
 }
 
-/* As on a cluster where something always happens: jobs come and go, and some wait. */
+/* As on a busy cluster: jobs come and go, and some wait. */
 static void
 events_without_end_take_no_more_room(void **state)
 {
@@ -132,7 +132,7 @@ events_without_end_take_no_more_room(void **state)
 			assert_int_equal(advisor_put(advisor, job, true, &number), 0);
 			assert_true(number < 4);
 		}
-		/* There is always one more than is solved. */
+		/* There is always one more job than is solved. */
 		assert_true(advisor_step(advisor, 1) > 0);
 	}
 	assert_true(advisor->touched.n < 16 && advisor->jobs.n <= 4 &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of the affinity graph: Algorithm 1, Theorem 1, loops. */
+/* test_affinity.c - the affinity graph: Algorithm 1, Theorem 1, loops */
 #include <stdlib.h>
 
 #include "lib/base/rng.h"
@@ -35,8 +35,8 @@ add_edge(struct forest *f, uint32_t job, uint32_t link, int64_t weight)
 }
 
 /*
- * A random loop-free graph: each new link hangs on a job that is there, and
- * brings new jobs.  Edges come shuffled, weights have either sign.
+ * A random loop-free graph: each new link joins an existing job and brings new jobs.
+ * Edges are shuffled; weights have either sign.
  */
 static void
 grow(struct forest *f, struct rng *rng, bool equal_periods)
@@ -65,9 +65,9 @@ grow(struct forest *f, struct rng *rng, bool equal_periods)
 }
 
 /*
- * Theorem 1 for every link and every two jobs on it.  Whole iterations of
- * either job may be added, so it holds modulo the greatest common divisor of
- * the two periods: for equal ones, modulo the period of the link itself.
+ * Theorem 1 for every link and every two of its jobs.  Whole iterations of either job
+ * may be added, so it holds modulo the greatest common divisor of the two periods: for
+ * equal periods, modulo the period of the link itself.
  */
 static void
 check_theorem_1(const struct forest *f, const int64_t *shifts)
@@ -133,7 +133,7 @@ one_edge_more_makes_any_tree_a_loop(void **state)
 				there |= f.edges[e].job == job &&
 					 f.edges[e].link == link;
 			if (f.n_links == 1)
-				break; /* All jobs are on it. */
+				break; /* The link has all jobs. */
 		}
 		if (there)
 			continue;
@@ -163,7 +163,7 @@ two_jobs_on_two_links_are_a_loop(void **state)
 static void
 a_loop_is_in_one_part_of_the_graph(void **state)
 {
-	/* Jobs 0 and 1 go round links 0 and 1; 2 and 3 share link 2; 4 is alone. */
+	/* Jobs 0 and 1 loop over links 0 and 1; 2 and 3 share link 2; 4 is alone. */
 	const struct affinity_edge edges[] = { { 0, 0, 0 }, { 1, 0, 0 }, { 0, 1, 0 },
 					       { 1, 1, 0 }, { 2, 2, 0 }, { 3, 2, 0 } };
 	struct affinity *graph = affinity_new(5, 3, edges, 6);
@@ -180,7 +180,7 @@ a_loop_is_in_one_part_of_the_graph(void **state)
 static void
 components_are_numbered_by_their_lowest_job(void **state)
 {
-	/* Job 1 and 4 on link 2, jobs 2 and 3 on link 0; job 0, link 1 alone. */
+	/* Jobs 1 and 4 on link 2, 2 and 3 on link 0; job 0 and link 1 alone. */
 	const struct affinity_edge edges[] = {
 		{ 4, 2, 7 }, { 3, 0, 2 }, { 1, 2, 3 }, { 2, 0, 9 }
 	};

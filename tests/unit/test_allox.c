@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * test_allox.c - jobs to GPUs by assignment, against all schedules that there are.
- */
+/* test_allox.c - AlloX's assignment of jobs to GPUs, against all schedules */
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +11,7 @@
 #define N_JOBS  6
 #define N_TYPES 3
 
-/* Three GPUs, each of its own type. */
+/* Three GPUs of different types. */
 static const uint32_t gpus[N_TYPES] = { 1, 1, 1 }, types[N_TYPES] = { 0, 1, 2 },
 		      zeros[N_TYPES];
 static const struct pol_cluster cluster = { .n_nodes = N_TYPES,
@@ -40,8 +38,8 @@ speed(void *ctx, const struct pol_job *job, uint32_t n_gpus, uint32_t n_nodes,
 }
 
 /*
- * The least sum of completion times: each job is put on each machine; on a machine, the
- * shortest goes first - where firsts[machine] is a job, that one, or it does not count.
+ * The least sum of completion times over all assignments of jobs to machines, shortest
+ * first on each.  Where firsts[machine] is a job, that one must be first.
  */
 static double
 best(const struct cluster_job *jobs, const struct throughputs *speeds,
@@ -58,7 +56,7 @@ best(const struct cluster_job *jobs, const struct throughputs *speeds,
 	for (uint32_t m = 0; firsts && m < N_TYPES; m++)
 		if (firsts[m] != POL_NONE && machine_of[firsts[m]] != m)
 			return INFINITY;
-	/* Each is waited for by itself, and by those on its machine that are longer. */
+	/* A job delays itself and the longer jobs on its machine. */
 	for (uint32_t a = 0; a < N_JOBS; a++)
 		for (uint32_t b = 0; b < N_JOBS; b++) {
 			uint32_t m = machine_of[a];
@@ -75,7 +73,7 @@ best(const struct cluster_job *jobs, const struct throughputs *speeds,
 	return sum;
 }
 
-/* Who has which machine first. */
+/* Records the first job of each machine. */
 static void
 on_plan(void *ctx, const struct pol_view *view, const struct pol_plan *plan)
 {

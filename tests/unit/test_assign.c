@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * test_assign.c - assignments against all that there are, on small random tables.
- */
+/* test_assign.c - assignments against all assignments of small random tables */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +12,7 @@
 
 #define MOST 7
 
-/* Of the rows from 'row' on, with the columns that are not taken. */
+/* The best assignment of the rows from 'row' on to the free columns. */
 static double
 best(uint32_t n_rows, uint32_t n_columns, const double *costs, uint32_t row,
      uint32_t taken)
@@ -50,7 +48,7 @@ sum_of(uint32_t n_rows, uint32_t n_columns, const double *costs,
 	return sum;
 }
 
-/* kind 0: few whole costs, some below 0; 1: fractions; 2: large and small ones. */
+/* kind 0: few integer costs, some below 0; 1: fractions; 2: large and small costs. */
 static void
 draw(struct rng *rng, size_t n, int kind, double *costs)
 {
@@ -119,7 +117,7 @@ large_tables_end(void **state)
 			      1e3 * (double)(clock() - begin) / CLOCKS_PER_SEC);
 		assert_true(fabs(sum - sum_of(n_rows, n_columns, costs, columns)) <
 			    1e-9);
-		/* The mean of such tables does not grow beyond 1.65 (Aldous). */
+		/* The mean over such tables stays below 1.65 (Aldous). */
 		assert_true(sum < 2);
 		free(columns);
 		free(costs);

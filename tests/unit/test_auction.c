@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * test_auction.c - who gets how much where nobody pays with money, against all there is.
- */
+/* test_auction.c - an auction of shares without money, against all allocations */
 #include <math.h>
 
 #include "lib/base/rng.h"
@@ -10,7 +8,7 @@
 
 #define MAX_BIDS  4
 #define MAX_UNITS 6
-#define NOTHING   1e-9 /* What no units are worth, to who is in need of some. */
+#define NOTHING   1e-9 /* Value of no units to a job that needs some. */
 
 struct lab {
 	struct auction_row rows[MAX_BIDS][MAX_UNITS + 1];
@@ -42,7 +40,7 @@ draw(struct lab *lab, struct rng *rng)
 	}
 }
 
-/* A gang wants all of its units, or none. */
+/* A gang needs all of its units or none. */
 static void
 draw_gangs(struct lab *lab, struct rng *rng)
 {
@@ -59,7 +57,7 @@ draw_gangs(struct lab *lab, struct rng *rng)
 	}
 }
 
-/* The largest product, of all without 'left_out', by trying everything. */
+/* The largest product over all bidders except 'left_out', by enumeration. */
 static double
 best_of_all(const struct lab *lab, uint32_t left_out, uint32_t i, uint32_t n_units)
 {
@@ -109,7 +107,7 @@ check(const struct lab *lab)
 		assert_true(share > 0 && share <= 1);
 		assert_near(share, others / best_of_all(lab, i, 0, lab->n_units),
 			    1e-12);
-		/* Who takes nothing, takes nothing from anybody. */
+		/* A bidder without units takes nothing from the others. */
 		if (!lab->prizes[i].n_units)
 			assert_near(share, 1, 1e-12);
 	}
@@ -134,7 +132,7 @@ parts_and_shares_are_those_of_trying_everything(void **state)
 	}
 }
 
-/* By hand: one unit, worth 4 / 1 to one and 3 / 1 to the other. */
+/* By hand: one unit, worth 4 / 1 to one bidder and 3 / 1 to the other. */
 static void
 the_winner_pays_by_what_the_other_would_have_had(void **state)
 {
@@ -170,7 +168,7 @@ of_equals_the_first_win(void **state)
 	assert_int_equal(lab.prizes[2].n_units, 0);
 }
 
-/* What it has of its share, by what it really thinks of units: so much each, to a limit. */
+/* True utility of a share: 'value' per unit up to a limit. */
 static double
 gain(struct lab *lab, double value, uint32_t most)
 {
@@ -190,8 +188,8 @@ say(struct lab *lab, uint32_t i, double value, uint32_t most, double bend)
 }
 
 /*
- * Lies about how much a unit is worth, how many are of use, and how that bends.  No part of
- * something is worth nothing here, and all have some.
+ * False reports of the value of a unit, of the useful number, and of the curve.
+ * Partial shares are worth their part here, and all bidders hold some.
  */
 static void
 who_tells_the_truth_has_the_most_where_parts_are_worth_their_part(void **state)
@@ -225,7 +223,7 @@ who_tells_the_truth_has_the_most_where_parts_are_worth_their_part(void **state)
 	assert_true(n_worse > 100);
 }
 
-/* As the header says: nothing but what it is worth to others holds a gang to the truth. */
+/* As the header says, a gang is kept truthful only by its worth to others. */
 static void
 a_gang_has_more_by_a_lie(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans as good as a policy's own: what they must have in common with it. */
+/* test_augment.c - equivalent plans, compared with the policy's own plan */
 #include <math.h>
 #include <string.h>
 
@@ -60,9 +60,9 @@ draw_jobs(struct cluster_job *jobs, uint64_t seed)
 struct watcher {
 	struct rng rng;
 	const char *name;
-	bool scatters, brings_plans; /* Its planner's own are not as alike. */
-	bool binds;                  /* It has some jobs close together. */
-	uint32_t n_apart;            /* Of the last nodes: a part of its own. */
+	bool scatters, brings_plans; /* Its planner's own plans differ. */
+	bool binds;                  /* It keeps some jobs close together. */
+	uint32_t n_apart;            /* The last nodes, a separate part. */
 	uint64_t n_plans, hash;
 };
 
@@ -82,7 +82,7 @@ count_racks(const struct pol_plan *plan, const struct pol_grant *grant)
 	return (unsigned)has[0] + has[1] + has[2];
 }
 
-/* How many pieces are on nodes that are set apart. */
+/* Number of pieces on separate nodes. */
 static uint32_t
 count_apart(const struct watcher *w, const struct pol_plan *plan,
 	    const struct pol_grant *grant)
@@ -94,7 +94,7 @@ count_apart(const struct watcher *w, const struct pol_plan *plan,
 	return n;
 }
 
-/* The same jobs, as large; who stays, stays; nobody is on more nodes, or in more racks. */
+/* Equal jobs and sizes; kept jobs stay; no job spans more nodes or racks. */
 static void
 check_alike(const struct watcher *w, const struct pol_plan *base,
 	    const struct pol_plan *plan, const struct pol_view *view)
@@ -136,7 +136,7 @@ compare_numbers(const void *pa, const void *pb)
 	return (*a > *b) - (*a < *b);
 }
 
-/* What is free on nodes, sorted. */
+/* Free GPUs of nodes, sorted. */
 static void
 find_room(const struct pol_plan *plan, uint32_t *ret_n_free)
 {
@@ -152,7 +152,7 @@ find_room(const struct pol_plan *plan, uint32_t *ret_n_free)
 	qsort(ret_n_free, N_NODES, sizeof *ret_n_free, compare_numbers);
 }
 
-/* Takes a random one; each has been checked by itself (cluster_opts.check). */
+/* Takes a random plan; cluster_opts.check has checked each plan. */
 static uint32_t
 watch(void *ctx, const struct pol_view *view, const struct pol_plan *plans, uint32_t n)
 {
@@ -249,7 +249,7 @@ the_same_seed_gives_the_same_plans(void **state)
 				 run(spec, NULL, jobs).hash);
 }
 
-/* Jobs of 5 and 4 on four nodes of 4: by count the second is torn; one plan has it whole. */
+/* Jobs of 5 and 4 on four nodes of 4: by count the second is split. */
 static void
 those_that_scatter_are_shown_close_ones(void **state)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * test_best_fit.c - close placements, predicted orders, and admission by load.
- */
+/* test_best_fit.c - close placement, predicted order, and admission by load */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +47,7 @@ end(struct room *room)
 	pol_plan_fini(&room->plan);
 }
 
-/* As "1:4 2:4"; "" if it does not fit. */
+/* The place as "1:4 2:4"; "" if it does not fit. */
 static const char *
 place(struct room *room, uint32_t n_gpus)
 {
@@ -98,10 +96,10 @@ a_rack_is_better_than_all(void **state)
 	struct room room;
 
 	(void)state;
-	/* Two nodes in racks 0 and 1; less is left over in rack 1. */
+	/* Two nodes in racks 0 and 1; rack 1 has less left over. */
 	begin(&room, 0, (const uint32_t[]){ 6, 4, 5, 3, 7, 0 });
 	assert_string_equal(place(&room, 8), "2:5 3:3");
-	/* No rack has so many; the roomiest nodes, and the rest where it fits. */
+	/* No rack has so many: the emptiest nodes, and the rest where it fits best. */
 	assert_string_equal(place(&room, 14), "0:6 1:1 4:7");
 	assert_string_equal(place(&room, 4), "");
 	end(&room);
@@ -134,7 +132,7 @@ job(double submit_s, double duration_s, uint32_t user)
 				     .predicted_s = NAN };
 }
 
-/* User 0's jobs are short, and so the next one is thought to be. */
+/* User 0's jobs are short, so the next one is predicted to be short. */
 static void
 users_are_expected_to_do_what_they_did(void **state)
 {
@@ -146,7 +144,7 @@ users_are_expected_to_do_what_they_did(void **state)
 
 	(void)state;
 	cluster_lab_run(&cluster, "qssf", NULL, jobs, 5, results);
-	/* When the third was done, user 1's last took 1000 s, user 0's 10 s. */
+	/* When the third job was done, user 1's last took 1000 s, user 0's 10 s. */
 	assert_true(results[4].first_s < results[3].first_s);
 	assert_true(results[4].first_s == 1510);
 	memcpy(foretold, jobs, sizeof jobs);
@@ -166,11 +164,11 @@ jobs_are_let_in_while_there_is_no_load(void **state)
 	struct cluster_result results[3];
 
 	(void)state;
-	/* More than the load by itself, it is let in once nobody is inside. */
+	/* A job above the load limit by itself is admitted when no job runs. */
 	cluster_lab_run(&cluster, "blox", "load.max=0.5", jobs, 2, results);
 	assert_true(results[0].first_s == 0);
 	assert_true(results[1].first_s == 1200);
-	/* There is room for all three, but only two are let in. */
+	/* There is room for all three, but only two are admitted. */
 	for (int i = 0; i < 3; i++)
 		small[i].n_gpus = small[i].max_gpus = 8;
 	cluster_lab_run(&cluster, "blox", "load.max=0.4", small, 3, results);
@@ -180,7 +178,7 @@ jobs_are_let_in_while_there_is_no_load(void **state)
 	assert_true(results[2].first_s == 0);
 }
 
-/* The same draw gives the same nodes; whole gangs, none twice; all nodes have their turn. */
+/* Equal seeds give equal nodes; gangs are whole; all nodes get used. */
 static void
 random_places_are_drawn_from_what_is_free(void **state)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The binner against a naive twin: every bin of a minute in one array a key.
- */
+/* test_binner_twin.c - the binner against a naive twin with all bins of a minute */
 #include <stdlib.h>
 
 #include "collector/series/binner.h"
@@ -20,14 +18,14 @@ struct twin_key {
 	int64_t last_ns;
 	uint64_t last, total;
 	uint64_t bins[TWIN_MS];
-	bool unknown[TWIN_MS]; /* Said so, or in an interval that is. */
+	bool unknown[TWIN_MS]; /* Reported so, or within a gap. */
 	int64_t from_ms, until_ms;
 	int64_t newest_ms;
 };
 
 struct twin {
 	struct twin_key keys[TWIN_KEYS]; /* The first half are counters. */
-	bool known[TWIN_MS];             /* Bins: by what was said complete. */
+	bool known[TWIN_MS];             /* Bins: in a complete interval. */
 	int64_t from_ms, complete_ms;
 	bool has_bins;
 };
@@ -39,7 +37,7 @@ twin_key(size_t i)
 				    i < TWIN_KEYS / 2 ? TELE_RX : TELE_TX, TELE_WIRE };
 }
 
-/* By definition: what had come by the end of each bin, less what by its begin. */
+/* By definition: the value at the end of each bin less that at its begin. */
 static void
 twin_counter(struct twin_key *k, int64_t time_ns, uint64_t value, double capacity_bps)
 {
@@ -101,7 +99,7 @@ twin_complete(struct twin *t, int64_t until_ms)
 		t->known[t->complete_ms] = true;
 }
 
-/* What the bin of a key should be. */
+/* The expected bin of a key. */
 static uint32_t
 twin_bin(const struct twin *t, size_t i, int64_t ms)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The boot's id, and steps of the wall clock, on clocks turned by hand. */
+/* test_boot.c - the boot's id, and steps of the wall clock, with simulated clocks */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ a_step_either_way_is_seen_once(void **state)
 	(void)state;
 	assert_false(wall_update(&wall, 5 * second, epoch_ns + 5 * second));
 	assert_int_equal(wall.offset_ns, epoch_ns);
-	/* How exactly the clocks are read is no step, and moves nothing. */
+	/* Inexact readings of the clocks are no step and change nothing. */
 	for (int i = 6; i < 1000; i++)
 		assert_false(wall_update(&wall, i * second,
 					 epoch_ns + i * second + i % 7 * 100000));
@@ -80,7 +80,7 @@ a_step_either_way_is_seen_once(void **state)
 	assert_int_equal(wall.steps, 2);
 }
 
-/* Many small ones that creep are a step, too, once they add up. */
+/* Many small changes that add up are a step, too. */
 static void
 what_creeps_is_seen_when_it_has_added_up(void **state)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rings drained late, early and while they are written: bytes are never lost or
- * counted twice, and land in their millisecond. */
+/*
+ * test_bpf_drain.c - rings drained late, early and while written: each byte is counted
+ * once and in its millisecond
+ */
 #include <string.h>
 
 #include "collector/sources/bpf/src_bpf_drain.h"
@@ -41,14 +43,14 @@ lab_free(struct lab *lab)
 	free(lab);
 }
 
-/* As the programs do it: the bucket, then the total. */
+/* As in the BPF programs: the bucket, then the total. */
 static void
 put_bucket(struct lab *lab, uint32_t ring, uint32_t cpu, int64_t ms, uint32_t bytes)
 {
 	__u64 *at = &lab->buckets[((ring * N_CPUS + cpu) << SHIFT) + (ms & (SIZE - 1))];
 	__u64 *current = &lab->totals[ring * N_CPUS + cpu].current;
 
-	/* A CPU's clock does not go back: what is late goes into the ring at once. */
+	/* A CPU's clock does not go back: late bytes go into the ring at once. */
 	if ((int32_t)((uint32_t)ms - FLOW_BUCKET_MS(*current)) > 0 || !*current) {
 		lab->buckets[((ring * N_CPUS + cpu) << SHIFT) +
 			     (FLOW_BUCKET_MS(*current) & (SIZE - 1))] = *current;
@@ -218,7 +220,7 @@ random_writers_and_readers_agree(void **state)
 		memset(want, 0, sizeof want);
 		while (lab->now_ms < base + 3000) {
 			for (uint64_t k = rng_below(&rng, 20); k > 0; k--) {
-				/* As late as a halted CPU, or just ahead of the reader. */
+				/* Late as a halted CPU, or just ahead. */
 				int64_t ms =
 					lab->now_ms + 2 - (int64_t)rng_below(&rng, 16);
 				uint32_t bytes = (uint32_t)rng_below(&rng, 9000) + 1;
@@ -234,7 +236,7 @@ random_writers_and_readers_agree(void **state)
 			if (rng_below(&rng, seed % 3 ? 20 : 150) == 0)
 				take(lab, 1);
 		}
-		/* What is missed for another reason shows up one drain later. */
+		/* Losses for another reason show up one drain later. */
 		for (int i = 0; i < 2; i++) {
 			lab->now_ms += 20;
 			take(lab, 1);

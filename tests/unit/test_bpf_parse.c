@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Headers as the counting programs read them, in plain C. */
+/* test_bpf_parse.c - the packet parser of the BPF programs, compiled as plain C */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "tests/unit/bpf_packets.h"
 #include "tests/unit/test.h"
 
-/* From memory that ends where the packet does. */
+/* Parses from memory that ends with the packet. */
 static enum parse_result
 parse(const struct packet *packet, size_t n, struct parse_packet *p)
 {
@@ -92,7 +92,7 @@ only_the_first_fragment_has_ports(void **state)
 	struct parse_packet p;
 
 	(void)state;
-	packet.bytes[14 + 6] = 0x20; /* More fragments, at 0. */
+	packet.bytes[14 + 6] = 0x20; /* More fragments, offset 0. */
 	assert_int_equal(parse(&packet, packet.n, &p), PARSE_OK);
 	assert_int_equal(p.l4, PARSE_TCP);
 	packet.bytes[14 + 7] = 0x10;
@@ -101,7 +101,7 @@ only_the_first_fragment_has_ports(void **state)
 	assert_int_equal(p.ip, PARSE_IPV4);
 }
 
-/* parse_ecn() says what parse_packet() says, or nothing. */
+/* parse_ecn() agrees with parse_packet(), or finds nothing. */
 static void
 marks_alone_are_those_of_the_whole(void **state)
 {
@@ -122,7 +122,7 @@ marks_alone_are_those_of_the_whole(void **state)
 					 PARSE_OK);
 			assert_int_equal(ecn, p.ecn);
 		}
-	/* Not where it mostly is, or not all of it. */
+	/* Not at the usual offset, or truncated. */
 	assert_int_equal(parse_ecn(packets[0].bytes, packets[0].bytes + 53, &ecn),
 			 PARSE_SHORT);
 	packet_tag(&packets[0], 0x8100);
@@ -160,7 +160,7 @@ a_packet_cut_anywhere_is_short_and_not_overread(void **state)
 	packet_tag(&packets[1], 0x8100);
 	for (size_t i = 0; i < 4; i++)
 		for (size_t n = 0; n < packets[i].n; n++) {
-			/* Without its options TCP's header is whole enough. */
+			/* Without its options the TCP header is complete enough. */
 			bool is_whole = i < 2 && n + 12 >= packets[i].n;
 
 			assert_int_equal(parse(&packets[i], n, &p),
@@ -175,7 +175,7 @@ what_is_no_ip_is_no_ip(void **state)
 	struct parse_packet p;
 
 	(void)state;
-	packet.bytes[14] = 0x65; /* A version that is not the type's. */
+	packet.bytes[14] = 0x65; /* The version contradicts the type. */
 	assert_int_equal(parse(&packet, packet.n, &p), PARSE_OK);
 	assert_int_equal(p.ip, PARSE_NO_IP);
 	packet.bytes[12] = 0x08;

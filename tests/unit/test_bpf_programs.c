@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tc programs, run by the kernel on packets of ours; no interface needed. */
+/* test_bpf_programs.c - the tc programs, run by the kernel without an interface */
 #include <errno.h>
 #include <net/if.h>
 #include <stdbool.h>
@@ -31,7 +31,7 @@ be_silent(enum libbpf_print_level level, const char *fmt, va_list args)
 	return 0;
 }
 
-/* With the program for what is sent that is for old kernels; it loads on all. */
+/* Uses the transmit program for old kernels, which loads on all. */
 static bool is_old;
 
 static int
@@ -92,7 +92,7 @@ unload(void **state)
 	return 0;
 }
 
-/* The loaded programs, or the test is skipped. */
+/* Loads the programs, or skips the test. */
 static struct flow_bpf *
 loaded(void **state)
 {
@@ -150,14 +150,14 @@ link_total(const struct flow_bpf *skel, enum flow_ring ring)
 	return total_of(skel, LINK * FLOW_LINK_RINGS + ring);
 }
 
-/* Bytes in all buckets of the ring; each is of a millisecond in [from, to]. */
+/* Sum over all buckets of the ring, which must all be of milliseconds in [from, to]. */
 static uint64_t
 bucket_bytes(const struct flow_bpf *skel, uint32_t row, int64_t from_ms, int64_t to_ms)
 {
 	uint64_t sum = 0, word;
 	struct flow_totals total;
 
-	/* The bucket that is being filled is not in the ring yet. */
+	/* The current bucket is not in the ring yet. */
 	for (uint32_t cpu = 0; cpu < N_CPUS; cpu++) {
 		uint32_t key = row * N_CPUS + cpu;
 
@@ -198,7 +198,7 @@ what_comes_in_is_counted(void **state)
 	int64_t from_ms = clk_monotonic_ns() / 1000000;
 	struct flow_totals total;
 
-	/* Others' programs are still to run. */
+	/* Other programs on the interface must still run. */
 	assert_int_equal(run(skel->progs.antiphase_rx, &packet, &how), -1);
 	total = link_total(skel, FLOW_RX);
 	assert_int_equal(total.bytes, 50 * packet.n);
@@ -221,7 +221,7 @@ other_interfaces_are_not(void **state)
 	skel->bss->link_cells[at].ifindex = UINT32_MAX;
 	assert_int_equal(run(skel->progs.antiphase_rx, &packet, &how), -1);
 	assert_int_equal(link_total(skel, FLOW_RX).bytes, 0);
-	/* It may stand at one of the next places. */
+	/* The cell may be at one of the next positions. */
 	skel->bss->link_cells[(at + 3) % FLOW_LINK_CELLS].ifindex = how.ifindex;
 	skel->bss->link_cells[(at + 1) % FLOW_LINK_CELLS].ifindex = UINT32_MAX;
 	skel->bss->link_cells[(at + 2) % FLOW_LINK_CELLS].ifindex = UINT32_MAX;
@@ -271,7 +271,7 @@ congestion_marks_are_counted(void **state)
 	struct packet four = packet_tcp4(0, 100), six = packet_udp6(2, 100);
 	struct run how = { .ifindex = if_nametoindex("lo"), .repeat = 3 };
 
-	/* Two bits: neither of them alone. */
+	/* Two bits, neither of them a direction alone. */
 	four.bytes[15] = 2;
 	six.bytes[15] = 0x10;
 	run(skel->progs.antiphase_rx, &four, &how);
@@ -296,7 +296,7 @@ what_is_too_short_still_counts_its_bytes(void **state)
 	struct run how = { .ifindex = if_nametoindex("lo") };
 	uint64_t sum = 0;
 
-	/* The kernel takes nothing without room for an IP header. */
+	/* The kernel refuses packets without room for an IP header. */
 	for (packet.n = 34; packet.n < 60; packet.n++) {
 		assert_int_equal(run(skel->progs.antiphase_rx, &packet, &how), -1);
 		sum += packet.n;

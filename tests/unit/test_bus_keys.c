@@ -8,7 +8,7 @@
 #include "lib/wire/bus_keys.h"
 #include "tests/unit/bus_fixture.h"
 
-/* Two hosts' directories of keys. */
+/* The key directories of two hosts. */
 struct lab {
 	char root[32], server[48], client[48];
 };
@@ -54,7 +54,7 @@ public_of(const char *directory, char ret_z85[BUS_Z85_CHARS + 1])
 	bus_keys_free(keys);
 }
 
-/* As two people do it: each gives the other his public key. */
+/* Each host gets the other's public key. */
 static void
 introduce(const struct lab *lab)
 {
@@ -134,7 +134,7 @@ with_keys_of_each_other_frames_pass(void **state)
 	introduce(&lab);
 	server = load(lab.server);
 	client = load(lab.client);
-	pub = open_pub("tcp://0.0.0.0:*", server); /* With keys, it may. */
+	pub = open_pub("tcp://0.0.0.0:*", server); /* Allowed with keys. */
 	bus_pub_close(pub);
 	pub = open_pub(ANY_PORT, server);
 	sub = open_sub(bus_pub_endpoint(pub), client);
@@ -152,7 +152,7 @@ with_keys_of_each_other_frames_pass(void **state)
 	teardown_lab(&lab);
 }
 
-/* A subscriber that may not come in: both sides say so, and no frame passes. */
+/* A refused subscriber: both sides report it, and no frame passes. */
 static void
 expect_refusal(struct bus_pub *pub, struct bus_sub *sub, bool is_told_to_sub)
 {
@@ -192,7 +192,7 @@ a_key_that_is_not_allowed_stays_outside_until_it_is(void **state)
 	sub = open_sub(bus_pub_endpoint(pub), client);
 	expect_refusal(pub, sub, true);
 
-	/* Allowed now, it is let in, with neither side started anew. */
+	/* Once allowed, it connects without a restart of either side. */
 	public_of(lab.client, z85);
 	assert_int_equal(bus_keys_allow(lab.server, "n1", z85, NULL), 0);
 	until(bus_pub_is_wanted(pub, TELE_SUMMARY, "n1"),
@@ -219,13 +219,13 @@ a_server_with_another_key_is_not_believed(void **state)
 	setup_lab(&lab);
 	public_of(lab.client, z85);
 	assert_int_equal(bus_keys_allow(lab.server, "n1", z85, NULL), 0);
-	/* The client takes his own key for the server's. */
+	/* The client uses its own key as the server's. */
 	assert_int_equal(bus_keys_server(lab.client, z85, NULL), 0);
 	server = load(lab.server);
 	client = load(lab.client);
 	pub = open_pub(ANY_PORT, server);
 	sub = open_sub(bus_pub_endpoint(pub), client);
-	/* The server cannot read what he says, and hangs up. */
+	/* The server cannot decrypt the handshake and disconnects. */
 	expect_refusal(pub, sub, false);
 	bus_keys_free(server);
 	bus_keys_free(client);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Giving up rights: in a child, as there is no way back. */
+/* test_caps.c - dropping privileges, in a child since it is irreversible */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,7 +88,7 @@ drop_all_in_place(void)
 	return status_of("Uid", 10) != uid || status_of("NoNewPrivs", 10) != 1 ? 3 : 0;
 }
 
-/* This one needs no rights. */
+/* This one needs no privileges. */
 static void
 without_a_user_only_capabilities_go(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of captures: what it takes, what it refuses, and how it says so. */
+/* test_capture_csv.c - the reader of captures: accepted files, refusals, messages */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +91,7 @@ jobs_are_told_apart_and_keep_all_their_series(void **state)
 	assert_int_equal(set.n_buckets, 3);
 	assert_int_equal(set.n_series, 2);
 	series_fini(&set);
-	/* Only rank 1 sends here, but rank 0 is there. */
+	/* Only rank 1 sends here, but rank 0 is present. */
 	assert_int_equal(capture_series(capture, 1, 0.002, -1, &set, NULL), 0);
 	assert_int_equal(set.n_series, 2);
 	series_fini(&set);
@@ -113,7 +113,7 @@ parts_count_from_the_first_row_of_the_file(void **state)
 	assert_int_equal(set.n_buckets, 2000);
 	assert_near((double)series_row(&set, 0)[250], 2, 0);
 	series_fini(&set);
-	/* A part is cut to what the file has. */
+	/* A part is limited to the length of the file. */
 	assert_int_equal(capture_series(capture, 1, 1.5, 1e12, &set, NULL), 0);
 	assert_int_equal(set.n_buckets, 1500);
 	series_fini(&set);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of CASSINI as a whole: stitched shifts, loops, Algorithm 2. */
+/* test_cassini.c - CASSINI as a whole: combined shifts, loops, Algorithm 2 */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,7 @@ put(struct world *w, uint32_t job)
 	w->links[w->problem.n_links - 1].n_loads++;
 }
 
-/* Two jobs that send at full rate half of the time, and one link for both. */
+/* Two jobs that send at full rate half of the time, on one link. */
 static void
 make_pair(struct world *w)
 {
@@ -170,7 +170,7 @@ the_score_of_a_placement_is_the_mean_over_its_links(void **state)
 	put(&w, 3);
 	assert_near(cassini_score(&w.problem, NULL), 0.5, 1e-12);
 
-	/* A link of one job is not in V. */
+	/* A link with one job is not in V. */
 	add_link(&w, C_BPS / 8);
 	put(&w, 2);
 	assert_near(cassini_score(&w.problem, NULL), 0.5, 1e-12);
@@ -210,8 +210,8 @@ jobs_that_share_nothing_score_one_and_stay(void **state)
 }
 
 /*
- * A random loop-free placement.  Periods are multiples of 72 ms, so that every
- * grid angle is whole microseconds and no shift is rounded.
+ * A random loop-free placement.  Periods are multiples of 72 ms, so that every grid
+ * angle is whole microseconds and no shift is rounded.
  */
 static void
 grow(struct world *w, struct rng *rng)
@@ -253,7 +253,7 @@ stitched_shifts_give_every_link_its_own_optimum(void **state)
 			struct joint_problem alone = w.problem;
 			struct joint_result *optimum;
 
-			/* The seed of a link's search is its own. */
+			/* Each link's search has its own seed. */
 			if (w.links[l].n_loads > 3)
 				continue;
 			alone.n_links = 1;
@@ -291,7 +291,7 @@ coprime_periods_are_left_where_they_are(void **state)
 	joint_result_free(result);
 }
 
-/* Candidates: two jobs of which both send 'up_us' of 72 ms, all the same. */
+/* Candidates: two equal jobs that each send for 'up_us' of 72 ms. */
 struct candidates {
 	struct world worlds[12];
 	const struct joint_problem *list[12];
@@ -326,14 +326,14 @@ the_best_of_ten_candidates_without_a_loop_is_taken(void **state)
 
 	(void)state;
 	make_candidates(&c, up_us, 12);
-	make_loop(&c.worlds[1]); /* Would score 1. */
+	make_loop(&c.worlds[1]); /* Its score would be 1. */
 	assert_int_equal(cassini_rank(c.list, 12, NULL, &choice), 0);
 	assert_int_equal(choice.n_scored, 10);
 	assert_true(choice.scores[1] == -INFINITY);
 	assert_near(choice.scores[0], 0, 1e-12);
 	assert_near(choice.scores[3], 0.5, 1e-12);
 	assert_near(choice.scores[9], 0.75, 1e-12);
-	/* 40 of 72 ms: 8 of 72 over.  The first of equals. */
+	/* 40 of 72 ms: 8 of 72 exceed.  The first of equal candidates wins. */
 	assert_near(choice.scores[4], 1 - 8.0 / 72, 1e-12);
 	assert_near(choice.scores[6], choice.scores[4], 0);
 	assert_int_equal(choice.best, 4);
@@ -385,7 +385,7 @@ a_loop_of_others_does_not_discard_the_newcomers_candidates(void **state)
 	assert_near(cassini_score(&w.problem, &opts), 2.5 / 3, 1e-12);
 	assert_int_equal(cassini_rank(candidates, 1, &opts, &choice), 0);
 	assert_int_equal(choice.best, 0);
-	assert_true(choice.result->gave_up); /* Shifts are for all or nobody. */
+	assert_true(choice.result->gave_up); /* All jobs get a shift, or none. */
 	cassini_choice_fini(&choice);
 
 	opts.newcomer = 1;
@@ -415,7 +415,7 @@ malformed_problems_are_refused(void **state)
 			w->loads[1].job = 2;
 			break;
 		case 3:
-			w->loads[1].job = 0; /* Twice. */
+			w->loads[1].job = 0; /* Twice the same job. */
 			break;
 		case 4:
 			w->loads[1].factor = 0;

@@ -98,7 +98,7 @@ a_byte_order_mark_is_skipped(void **state)
 	(void)state;
 	assert_entries("\xef\xbb\xbf[s]\nk = v\n", "1 [s]\n2 s.k=v\n");
 	assert_entries("\xef\xbb\xbf", "");
-	/* A second one is part of the key. */
+	/* A second byte order mark is part of the key. */
 	assert_entries("\xef\xbb\xbf\xef\xbb\xbfk=v", "1 .\xef\xbb\xbfk=v\n");
 }
 

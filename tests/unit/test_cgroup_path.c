@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose a control group is, by its path or by what was registered. */
+/* test_cgroup_path.c - the job of a control group, by path or by registration */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -124,7 +124,7 @@ the_mount_is_found_wherever_it_is(void **state)
 	assert_true(find("41 31 0:38 / /a\\040b rw shared:1 master:2 - cgroup2 x rw",
 			 path));
 	assert_string_equal(path, "/a b");
-	/* A part of the tree only when there is nothing better. */
+	/* A partial mount only if there is no better one. */
 	assert_true(find("1 1 0:38 /pod /part rw - cgroup2 x rw\n"
 			 "2 1 0:38 / /whole rw - cgroup2 x rw\n",
 			 path));
@@ -266,7 +266,7 @@ registrations_go_before_paths_and_the_longest_first(void **state)
 	assert_true(cgroups_job_of_path(tree->cgroups, "/slurm/job_5/x/y", name));
 	assert_string_equal(name, "inner");
 	assert_true(cgroups_job_of_path(tree->cgroups, "/slurm/job_6", name));
-	assert_string_equal(name, "6"); /* Which no walk has seen. */
+	assert_string_equal(name, "6"); /* No scan has seen it. */
 	assert_false(cgroups_job_of_path(tree->cgroups, "/slurm", name));
 	assert_int_equal(cgroups_n_registered(tree->cgroups), 2);
 	assert_string_equal(cgroups_registered(tree->cgroups, 0).path, "/slurm/job_5");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_child.c - programs that hang, flood, fail, fork and are not there. */
+/* test_child.c - child programs that hang, flood, fail, fork or do not exist */
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -70,7 +70,7 @@ lab_fini(struct lab *lab)
 		loop_free(lab->loop);
 }
 
-/* In a loop; 'tick' as often as a daemon's own work would be done. */
+/* Runs in a loop; 'tick' stands for a daemon's own work. */
 static void
 on_tick(void *ctx, int64_t now_ns, int64_t missed)
 {
@@ -163,7 +163,7 @@ who_hangs_is_killed_with_all_its_group_and_the_loop_goes_on(void **state)
 {
 	const char *argv[4];
 	struct lab lab;
-	/* The inner one ignores what it can, and holds the output open. */
+	/* The inner process ignores signals and holds the output open. */
 	struct child_opts opts = shell(
 		&lab, argv, "trap '' TERM HUP; sleep 100 & echo $!; wait; sleep 100");
 	int64_t start_ns = clk_monotonic_ns();
@@ -179,7 +179,7 @@ who_hangs_is_killed_with_all_its_group_and_the_loop_goes_on(void **state)
 	assert_true(lab.n_ticks >= 10);
 	inner = (pid_t)atol(lab.text.text);
 	assert_true(inner > 0);
-	/* Gone, or a zombie that its new parent has not looked after yet. */
+	/* Gone, or a zombie not yet reaped by its new parent. */
 	for (int i = 0; i < 100 && kill(inner, 0) == 0; i++) {
 		char path[64], text[128] = "";
 		FILE *in;
@@ -290,14 +290,14 @@ it_gets_no_input_no_descriptor_and_the_environment_and_folder_given(void **state
 		shell(&lab, argv,
 		      "cat; ls /proc/self/fd | wc -l | tr -d ' '; env | grep ONLY; "
 		      "pwd");
-	int fd = dup(0); /* Not closed on exec. */
+	int fd = dup(0); /* Without close-on-exec. */
 
 	(void)state;
 	opts.envp = envp;
 	opts.dir = "/";
 	run_in_loop(&lab, &opts);
 	assert_true(lab.is_well);
-	/* 0, 1, 2 and that of the folder itself. */
+	/* 0, 1, 2 and the descriptor of the folder itself. */
 	assert_string_equal(lab.text.text, "4\nONLY=this\n/\n");
 	close(fd);
 	lab_fini(&lab);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of the drawing of a link: what has to be in it, and what must not. */
+/* test_circle_svg.c - the drawing of a link's jobs */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ struct scene {
 	struct circle_svg drawing;
 };
 
-/* 'n' jobs of one burst of 30 ms at 40 Gb/s on a link of 50 Gb/s. */
+/* 'n' jobs with one burst of 30 ms at 40 Gb/s on a link of 50 Gb/s. */
 static void
 scene_init(struct scene *scene, size_t n)
 {
@@ -49,7 +49,7 @@ count(const char *text, const char *what)
 	return n;
 }
 
-/* All that is drawn above the capacity, from 'text'. */
+/* Counts the areas above capacity, from 'text' on. */
 static size_t
 count_hatched(const char *text)
 {
@@ -78,7 +78,7 @@ excess_is_hatched_only_where_there_is_some(void **state)
 	assert_int_equal(count_hatched(text), 0);
 	free(text);
 
-	/* Round the end of the turn: 90 to 100 and 0 to 20 ms over 0 to 30. */
+	/* Across the end of the turn: 90 to 100 and 0 to 20 ms over 0 to 30. */
 	scene.jobs[1].shift_us = -10000;
 	text = circle_svg(&scene.drawing);
 	assert_int_equal(count_hatched(text), 1);
@@ -114,7 +114,7 @@ copies_are_drawn_on_a_common_period(void **state)
 	text = circle_svg(&scene.drawing);
 	assert_non_null(strstr(text, "the common period, 120 ms."));
 	assert_int_equal(count(text, "fill=\"#0072b2\"/>"),
-			 3 + 1); /* And the legend. */
+			 3 + 1); /* Plus the legend. */
 	assert_int_equal(count(text, "fill=\"#e69f00\"/>"), 2 + 1);
 	free(text);
 }
@@ -134,7 +134,7 @@ a_period_too_long_to_draw_is_said(void **state)
 	assert_non_null(strstr(text, "too long to draw"));
 	free(text);
 
-	/* A period an hour long beside one of a microsecond: not 3.6e9 sectors. */
+	/* A period of 1 h beside one of 1 us must not give 3.6e9 sectors. */
 	scene.profiles[0].period_us = PROFILE_MAX_PERIOD_US;
 	scene.profiles[1].period_us = 100000;
 	text = circle_svg(&scene.drawing);

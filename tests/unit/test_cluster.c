@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * test_cluster.c - a cluster under every policy of the table: random jobs, and what must
- * hold whatever the policy is.
- */
+/* test_cluster.c - random jobs on a cluster: invariants of every policy of the table */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -34,7 +31,7 @@ draw_jobs(struct cluster_job *jobs, size_t n, uint64_t seed)
 
 	rng_init(&rng, seed);
 	for (size_t i = 0; i < n; i++) {
-		/* Some at the same time, and some equal. */
+		/* Some arrive at the same time, some are equal. */
 		if (rng_below(&rng, 3))
 			now_s += (double)rng_below(&rng, 300);
 		jobs[i] = (struct cluster_job){
@@ -123,7 +120,7 @@ the_same_seed_gives_the_same_bytes(void **state)
 	}
 }
 
-/* The shortest first is best for the mean on one GPU, whatever the jobs are. */
+/* On one GPU, shortest first has the best mean for any jobs. */
 static void
 srtf_is_not_worse_than_others_on_one_gpu(void **state)
 {
@@ -199,7 +196,7 @@ a_job_that_no_place_can_have_is_told(void **state)
 	policy_free(policy);
 }
 
-/* Years of a trace; and one line of it that has too many zeros. */
+/* Years of a trace, with a line that has too many zeros. */
 static void
 a_job_of_too_many_rounds_is_told(void **state)
 {

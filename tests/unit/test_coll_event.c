@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_coll_event.c - collective events as datagrams: what goes in comes out, and nothing else. */
+/* test_coll_event.c - collective events as datagrams: encoding, decoding, refusals */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,12 +68,12 @@ what_is_no_event_is_refused_and_leaves_the_result_alone(void **state)
 			 -EPROTONOSUPPORT);
 	for (size_t at = 6; at < 16; at++) {
 		memcpy(bytes, good, sizeof good);
-		bytes[at] = 0xff; /* Source, flags, pid, what has to be zero. */
+		bytes[at] = 0xff; /* Source, flags, pid, zero fields. */
 		assert_int_equal(coll_event_decode(bytes, sizeof good, &event),
 				 at >= 8 && at < 12 ? 0 : -EBADMSG);
 	}
 	event = EVENT;
-	event.end_ns = TELE_MAX_NS + 1; /* No frame could hold it. */
+	event.end_ns = TELE_MAX_NS + 1; /* Fits no frame. */
 	coll_event_encode(&event, bytes);
 	assert_int_equal(coll_event_decode(bytes, sizeof good, &event), -EBADMSG);
 	event = EVENT;
@@ -167,7 +167,7 @@ what_cannot_be_sent_is_counted_and_told_by_the_next(void **state)
 	assert_int_equal(recv(fd, bytes, sizeof bytes, 0), COLL_EVENT_BYTES);
 	assert_int_equal(coll_event_decode(bytes, sizeof bytes, &got), 0);
 	assert_int_equal(got.lost, 2);
-	/* The collector restarts: in between events are lost, then they arrive again. */
+	/* The collector restarts: events in between are lost, later ones arrive. */
 	close(fd);
 	assert_int_equal(coll_event_send(&sender, &event), -ECONNREFUSED);
 	unlink(place->path);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_comparison.c - intervals by hand, pairs, and policies that are the same. */
+/* test_comparison.c - confidence intervals by hand, pairs, and equal policies */
 #include "sim/compare/comparison.h"
 #include "sim/compare/comparison_report.h"
 #include "tests/unit/experiment_fixture.h"
 
-/* An experiment of one job whose iterations all take 'ms'. */
+/* An experiment with one job whose iterations all take 'ms'. */
 static struct experiment
 one_job(double ms, struct experiment_job *job)
 {
@@ -49,7 +49,7 @@ intervals_are_students_over_the_seeds(void **state)
 	assert_near(value.ci95, 2.7764451 * sqrt(2.5) / sqrt(5) * 1e6, 10);
 	assert_near(difference.mean, 0, 0);
 	assert_near(difference.ci95, 0, 0);
-	/* The second is always half a millisecond faster: no doubt about that. */
+	/* The second is always half a millisecond faster, so the interval is empty. */
 	comparison_metric(c, 1, METRIC_ITERATION_MEAN_NS, &value, &difference);
 	assert_near(value.ci95, 2.7764451 * sqrt(2.5) / sqrt(5) * 1e6, 10);
 	assert_near(difference.mean, -0.5e6, 1e-3);

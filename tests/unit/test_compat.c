@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of compat: scores, reasons, and the bound on what shifts can gain. */
+/* test_compat.c - scores, reasons, and the bound on the gain of shifts */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,7 @@ two_half_busy_jobs_take_turns_with_either_solver(void **state)
 	assert_near(compat.score_chance, 1 - 1.0 / 9, 1e-9);
 	assert_near(compat.score, 1, 1e-9);
 	assert_near(compat.excess_before_bps, C_BPS / 3, 1);
-	/* 24 to 48 ms apart is as good: the middle, and 12 ms to either side. */
+	/* 24 to 48 ms apart are equivalent: the middle, and 12 ms to either side. */
 	assert_int_equal(llabs(compat.shift_us[1] - compat.shift_us[0]), 36000);
 	assert_int_equal(compat.slack_us[1], 12000);
 	assert_true(isnan(compat.grid_score));
@@ -85,7 +85,7 @@ two_half_busy_jobs_take_turns_with_either_solver(void **state)
 	assert_int_equal(compat_solve(b.jobs, 2, C_BPS, COMPAT_CASSINI, 1, &compat), 0);
 	assert_near(compat.score, 1, 1e-9);
 	assert_near(compat.grid_score, 1, 1e-9);
-	assert_int_equal(compat.shift_us[1], 24000); /* The first best: no slack. */
+	assert_int_equal(compat.shift_us[1], 24000); /* The first optimum: no slack. */
 	assert_int_equal(compat.slack_us[1], 0);
 	assert_false(compat.is_degenerate);
 	compat_fini(&compat);
@@ -122,8 +122,8 @@ excess_at(const struct bursts *b, size_t n, const int64_t *shift_us)
 }
 
 /*
- * Small periods, so that all shifts can be tried: the mean over them is what
- * chance gives, and none is better than that by more than the bound.
+ * Small periods, so that all shifts can be tried: their mean is the score at random
+ * phases, and none is better than that by more than the bound.
  */
 static void
 no_shifts_beat_chance_by_more_than_the_bound(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The collector's settings: where they come from, and what they may be. */
+/* test_config.c - the collector's settings: sources and allowed values */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,7 +153,7 @@ files_in_order_then_the_environment_then_options(void **state)
 	assert_string_equal(err.file, "ANTIPHASE_COLLECTOR_LOG");
 	unsetenv("ANTIPHASE_COLLECTOR_LOG");
 	unsetenv("ANTIPHASE_COLLECTOR_INTERVAL_MS");
-	/* One that was named has to be there. */
+	/* A file named on the command line must exist. */
 	assert_int_equal(config_load(&config, "/no/such.conf", &err), -ENOENT);
 	config_fini(&config);
 	snprintf(command, sizeof command, "rm -r %s", directory);

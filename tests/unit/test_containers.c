@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory, strings that grow, arrays that grow. */
+/* test_containers.c - allocation, strings and arrays */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +34,7 @@ copies_are_terminated_and_their_own(void **state)
 	free(formatted);
 }
 
-/* Runs 'function', which must not return, in a child; returns what it said. */
+/* Runs 'function', which must not return, in a child; returns its output. */
 static char *
 last_words(void (*function)(void))
 {
@@ -77,7 +77,7 @@ too_large_a_product_aborts_instead_of_wrapping_round(void **state)
 	char *text = last_words(ask_for_too_much);
 
 	(void)state;
-	/* The address sanitizer has a word of its own for it. */
+	/* The address sanitizer has its own message. */
 	assert_true(strstr(text, "antiphase: out of memory") ||
 		    strstr(text, "reallocarray-overflow"));
 	free(text);
@@ -116,7 +116,7 @@ a_string_is_terminated_at_every_moment(void **state)
 	assert_string_equal(sb.text, "");
 	free(stolen);
 
-	stolen = strbuf_steal(&sb); /* Of nothing: an empty string to be freed. */
+	stolen = strbuf_steal(&sb); /* An empty string, to be freed. */
 	assert_string_equal(stolen, "");
 	free(stolen);
 	strbuf_free(&sb);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is to be done about jobs at the gate and jobs that run, case by case. */
+/* test_decide.c - decisions about gated and running jobs, case by case */
 #include <errno.h>
 #include <stdio.h>
 
@@ -183,7 +183,7 @@ two_jobs_are_not_sent_to_one_node(void **state)
 	advise_at(&c, second, "n[1-2]");
 	run_and_do(&c);
 	expect(&c, "place 11 n[1-2] placed");
-	/* It still waits for its nodes: they stay given away. */
+	/* The job still waits, and its nodes stay reserved. */
 	go_on(&c, 3 * S);
 	run(&c);
 	expect(&c, "");
@@ -205,7 +205,7 @@ what_is_under_way_is_not_asked_for_again(void **state)
 	decide_note(&c.changes, &first.items.items[0], "", NOW);
 	run(&c);
 	expect(&c, "");
-	/* The scheduler says no: then it is let go. */
+	/* The scheduler refuses: the job is let go. */
 	decide_done(&c.changes, &first.items.items[0], -EINVAL, NOW);
 	go_on(&c, DECIDE_SETTLE_US);
 	run(&c);
@@ -238,7 +238,7 @@ a_job_that_cannot_be_changed_is_left_alone_after_a_few_attempts(void **state)
 	tear_down(&c);
 }
 
-/* Slurm has not started it yet, and the look is no newer than what was done. */
+/* Slurm has not started the job yet, and the snapshot is older than our action. */
 static void
 a_place_is_given_away_before_it_is_seen_to_be(void **state)
 {
@@ -250,7 +250,7 @@ a_place_is_given_away_before_it_is_seen_to_be(void **state)
 	run(&c);
 	expect(&c, "place 10 n[0-1] placed");
 	decide_note(&c.changes, &c.actions.items.items[0], "", NOW);
-	/* Under way; then done, but not settled; then pinned. */
+	/* Requested; then done but not settled; then pinned. */
 	advise_at(&c, add_job(&c), "n[1-2]");
 	run(&c);
 	expect(&c, "");
@@ -265,7 +265,7 @@ a_place_is_given_away_before_it_is_seen_to_be(void **state)
 	go_on(&c, 2 * S);
 	run(&c);
 	expect(&c, "");
-	/* It runs elsewhere after all. */
+	/* The job runs elsewhere after all. */
 	c.jobs[0].state = SCHED_RUNNING;
 	run(&c);
 	expect(&c, "place 11 n[1-2] placed");
@@ -295,20 +295,20 @@ records_of_running_jobs_are_written_now_and_then_and_taken_back(void **state)
 	go_on(&c, 2 * S);
 	run_and_do(&c);
 	expect(&c, "");
-	/* Another one soon after waits for its turn. */
+	/* A new record soon after waits for its turn. */
 	c.advice[0].record = "antiphase:v1;shift_us=2";
 	run_and_do(&c);
 	expect(&c, "");
 	go_on(&c, DECIDE_RECORD_US);
 	run_and_do(&c);
 	expect(&c, "record 10 - told");
-	/* That there is no advice any more is no record. */
+	/* A missing advice is not recorded. */
 	c.advice[0].answer = DECIDE_REFUSED;
 	c.advice[0].record = "antiphase:v1;skipped=stale";
 	go_on(&c, DECIDE_RECORD_US);
 	run_and_do(&c);
 	expect(&c, "");
-	/* What was there before us comes back. */
+	/* The original value comes back. */
 	c.modes.is_stopped = true;
 	go_on(&c, 2 * S);
 	run_and_do(&c);

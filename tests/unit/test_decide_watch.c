@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of what we pinned, whatever happens in the meantime. */
+/* test_decide_watch.c - what happens to jobs that antiphase pinned */
 #include <errno.h>
 
 #include "lib/base/alloc.h"
@@ -135,7 +135,7 @@ a_pin_that_is_not_right_any_more_is_taken_back(void **state)
 			fail_msg("case %zu: expected '%s', not '%s'", i,
 				 cases[i].wanted, text);
 		free(text);
-		/* Nothing more is done to it, whatever happens. */
+		/* No later event causes another action for it. */
 		c.advice[0].record = NULL;
 		c.nodes[0].state = SCHED_NODE_TAKEN;
 		go_on(&c, 2 * S);
@@ -196,7 +196,7 @@ an_unpin_that_fails_is_asked_for_again(void **state)
 	tear_down(&c);
 }
 
-/* The store may be lost, or the daemon killed before it was told of what it did. */
+/* The store may be lost, or the daemon killed before it recorded its action. */
 static void
 a_pin_that_nothing_is_known_of_is_looked_after(void **state)
 {
@@ -222,13 +222,13 @@ a_pin_that_nothing_is_known_of_is_looked_after(void **state)
 	/* Once. */
 	run(&c);
 	assert_int_equal(c.actions.adopted.n, 0);
-	/* As any other pin, when a node of it goes, */
+	/* Like any other pin, when one of its nodes goes down, */
 	c.nodes[3].state = SCHED_NODE_DOWN;
 	run(&c);
 	assert_int_equal(c.actions.items.n, 1);
 	assert_int_equal(c.actions.items.items[0].kind, SCHED_UNPIN);
 	assert_int_equal(c.actions.items.items[0].why, DECIDE_NODE_DOWN);
-	/* or time goes by. */
+	/* or after a timeout. */
 	c.nodes[3].state = SCHED_NODE_FREE;
 	go_on(&c, 61 * S);
 	run(&c);
@@ -236,7 +236,7 @@ a_pin_that_nothing_is_known_of_is_looked_after(void **state)
 	assert_int_equal(c.actions.items.items[0].kind, SCHED_UNPIN);
 	tear_down(&c);
 
-	/* What was given up as not ours, and is pinned after all: it came late. */
+	/* Given up as not ours, but then pinned by our late command. */
 	set_up(&c, "enforce");
 	job = add_job(&c);
 	job->is_gated = false;
@@ -246,7 +246,7 @@ a_pin_that_nothing_is_known_of_is_looked_after(void **state)
 	run(&c);
 	assert_int_equal(c.actions.adopted.n, 1);
 	assert_int_equal(decide_find(&c.changes, job->id)->kind, DECIDE_PIN);
-	/* One that runs is not pinned to anything any more. */
+	/* A running job is no longer pinned. */
 	decide_remove(&c.changes, job->id);
 	job->state = SCHED_RUNNING;
 	run(&c);
@@ -255,7 +255,7 @@ a_pin_that_nothing_is_known_of_is_looked_after(void **state)
 	tear_down(&c);
 }
 
-/* One that waits with a pin of ours. */
+/* Adds a waiting job with a pin of ours. */
 static struct sched_job *
 add_pinned(struct cluster *c, const char *nodes)
 {
@@ -268,7 +268,7 @@ add_pinned(struct cluster *c, const char *nodes)
 	return job;
 }
 
-/* What was free when it was pinned may be anything after a restart. */
+/* Nodes that were free when the job was pinned may be busy after a restart. */
 static void
 pins_of_another_run_are_taken_back_at_once(void **state)
 {
@@ -276,7 +276,7 @@ pins_of_another_run_are_taken_back_at_once(void **state)
 	struct decide_change *change;
 
 	(void)state;
-	/* As the store has it; then one that nothing is known of. */
+	/* First a pin that the store has, then an unknown one. */
 	for (int is_known = 0; is_known < 2; is_known++) {
 		set_up(&c, "enforce");
 		add_pinned(&c, "n[0-1]");
@@ -298,7 +298,7 @@ pins_of_another_run_are_taken_back_at_once(void **state)
 		expect(&c, "");
 		tear_down(&c);
 	}
-	/* One that somebody pins with our word while we look on has its time. */
+	/* A pin with our mark that appears while we run gets its full time. */
 	set_up(&c, "enforce");
 	add_pinned(&c, "n[0-1]");
 	c.view.started_us = NOW - S;
@@ -314,7 +314,7 @@ a_requeued_job_is_unpinned_at_once(void **state)
 	struct sched_job *job;
 
 	(void)state;
-	/* It was seen to run in between, or not. */
+	/* With and without a snapshot of the job running. */
 	for (int is_seen = 0; is_seen < 2; is_seen++) {
 		set_up(&c, "enforce");
 		job = add_job(&c);
@@ -356,7 +356,7 @@ a_clock_that_is_set_back_keeps_no_pin(void **state)
 	tear_down(&c);
 }
 
-/* The job was seen before it started, and its nodes after that. */
+/* The job was read before it started, its nodes after that. */
 static void
 one_look_makes_no_place_busy(void **state)
 {
@@ -390,7 +390,7 @@ nodes_that_somebody_chose_since_are_his(void **state)
 	job = add_job(&c);
 	advise_at(&c, job, "n[0-1]");
 	run_and_do(&c);
-	/* The same in another form; then others. */
+	/* The same nodes in another notation; then other nodes. */
 	job->required = (char *)"n1,n0";
 	go_on(&c, 2 * S);
 	run(&c);
@@ -407,7 +407,7 @@ nodes_that_somebody_chose_since_are_his(void **state)
 
 /* ---- Whatever happens ------------------------------------------------------------ */
 
-/* A job as the scheduler would treat it. */
+/* Advances a job as the scheduler would. */
 static void
 live_on(struct cluster *c, struct sched_job *job, struct rng *rng)
 {
@@ -423,8 +423,8 @@ live_on(struct cluster *c, struct sched_job *job, struct rng *rng)
 }
 
 /*
- * Over random worlds: nobody is kept at the gate by us, no two jobs wait for one node by
- * our doing, and after the switch nothing of ours is left.
+ * In random worlds, we keep no job at the gate, our pins never make two jobs wait for
+ * one node, and after the kill switch nothing of ours is left.
  */
 static void
 nobody_is_stuck_whatever_happens(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Levels of sums of independent demands, against all sums one by one. */
+/* test_demand_levels.c - levels of sums of independent demands, against all sums */
 #include "lib/base/rng.h"
 #include "scheduler/core/solve/demand_levels.h"
 #include "scheduler/core/solve/step_function.h"
@@ -21,7 +21,7 @@ make(struct made *made, size_t n, struct rng *rng)
 					     .level = made->level };
 	for (size_t i = 0; i < n; i++) {
 		made->from_us[i] = (int64_t)(10 * i + rng_below(rng, 9));
-		made->level[i] = (int64_t)rng_below(rng, 40); /* Some are equal. */
+		made->level[i] = (int64_t)rng_below(rng, 40); /* Some equal. */
 	}
 }
 

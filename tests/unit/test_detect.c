@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The detector on synthetic traffic: what it has to find. */
+/* test_detect.c - the detector on synthetic traffic with iterations */
 #include <errno.h>
 
 #include "scheduler/core/profile/detect.h"
@@ -86,8 +86,8 @@ jobs_with_three_per_cent_of_jitter_and_noise_are_all_found(void **state)
 }
 
 /*
- * Two medians of 30 iterations each, off by one of them, differ by 1 to 2 % of
- * themselves if the iterations differ by 9 %: hence the wider bound for most.
+ * Two medians of 30 iterations differ by 1 to 2 % if iterations vary by 9 %, hence the
+ * wider bound for most.
  */
 static void
 jobs_with_nine_per_cent_of_jitter_are_nearly_all_found(void **state)
@@ -134,7 +134,7 @@ phases_are_those_of_the_job(void **state)
 	(void)state;
 	traffic_init(traffic, &job);
 	assert_int_equal(detect_profile(&traffic->set, NULL, "job", &found, NULL), 0);
-	/* Bursts of 40 and 80 ms at 0.9 Gb/s, 40 ms apart; edges take a ms or two. */
+	/* Bursts of 40 and 80 ms at 0.9 Gb/s, 40 ms apart; edges take 1 to 2 ms. */
 	for (size_t i = 0; i < found.profile.n_phases; i++) {
 		const struct profile_phase *phase = &found.profile.phases[i];
 
@@ -190,7 +190,7 @@ a_detector_finds_the_same_whatever_it_did_before(void **state)
 		int n_steps = 0, rc;
 
 		traffic_init(traffic, &job);
-		/* One that is given up at first. */
+		/* An abandoned search. */
 		detector_begin(detector, &traffic->set, NULL, "other");
 		for (size_t k = 0; k < 5 * i && detector_step(detector); k++)
 			continue;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bars of the detector on real captures with ground truth: in every window of
- * 10 s the period within 2 % and the bytes of an iteration within 5 %; in windows of 3 and
- * 4 s of one series, hardly any period that is off claims a confidence of 0.5.
+ * test_detect_capture.c - accuracy of the detector on real captures with ground truth
+ *
+ * In every window of 10 s the period is within 2 % and the bytes of an iteration within
+ * 5 %. In windows of 3 and 4 s of one series, hardly any wrong period claims a
+ * confidence of 0.5.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,9 +25,9 @@
 
 struct truth {
 	size_t n;
-	double start_ms[MAX_STARTS]; /* Of each iteration. */
-	double median_ms;            /* Of their distances. */
-	double bytes;                /* Of one, interface and direction. */
+	double start_ms[MAX_STARTS]; /* Begins of the iterations. */
+	double median_ms;            /* Median iteration time. */
+	double bytes;                /* Per iteration, interface and direction. */
 };
 
 static void
@@ -44,7 +46,7 @@ read_truth(const char *path, struct truth *truth)
 	assert_true(truth->n > 20);
 }
 
-/* Median time of the iterations that lie in [from_ms, to_ms). */
+/* Median time of the iterations within [from_ms, to_ms). */
 static double
 median_between(const struct truth *truth, double from_ms, double to_ms)
 {
@@ -58,7 +60,7 @@ median_between(const struct truth *truth, double from_ms, double to_ms)
 	return stats_quantile(d, n, 0.5);
 }
 
-/* Bytes between the first and the last start over the iterations between them. */
+/* Bytes between the first and the last start, per iteration. */
 static double
 true_bytes(const struct truth *truth, const struct series_set *set)
 {
@@ -95,8 +97,8 @@ struct claims {
 };
 
 /*
- * One series alone and a few iterations are often too little for the period.  Counts the
- * windows with a period more than 2 % off the program's median in them, and those that
+ * One series and a few iterations are often too little for the period.  Counts the
+ * windows with a period more than 2 % off the program's median, and those of them that
  * claim a confidence of at least 0.5.
  */
 static void
@@ -137,7 +139,7 @@ count_claims(const struct capture *capture, const struct truth *truth, double wi
 	series_fini(&set);
 }
 
-/* Slides a window over the capture and checks each; returns how many there were. */
+/* Checks each position of a sliding window; returns their number. */
 static unsigned
 check_windows(const char *name, const struct capture *capture,
 	      const struct truth *truth, double step_s)
@@ -259,15 +261,15 @@ phases_of_the_capture_can_be_scheduled(void **state)
 	for (size_t i = 0; i < found.profile.n_phases; i++) {
 		const struct profile_phase *phase = &found.profile.phases[i];
 
-		/* Links are of 1 Gb/s. */
+		/* Links have 1 Gb/s. */
 		assert_true(phase->rate_bps < 1.05e9);
 		idle_us -= (double)phase->duration_us;
 		bytes += phase->rate_bps * (double)phase->duration_us / 8e6;
 	}
-	/* The program computes for 100 ms, but its ranks do not start at once. */
+	/* The program computes for 100 ms, but its ranks start at different times. */
 	assert_true(idle_us > 50e3 && idle_us < 110e3);
 	assert_near(bytes / found.profile.bytes_per_iteration, 1, 1e-4);
-	/* 59 in truth; those that the ends of the capture cut may be left out. */
+	/* In truth 59; those cut by the ends of the capture may be left out. */
 	assert_in_range(found.profile.n_iterations, 56, 59);
 	detection_fini(&found);
 	series_fini(&set);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ends of iterations, and their times when jobs contend. */
+/* test_detect_ends.c - ends of iterations, and iteration times under contention */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 
 /* ---- Ends ------------------------------------------------------------------------ */
 
-/* Fills [from, to) ms of x[n] with 'rate' bytes a ms, buckets at the ends in part. */
+/* Fills [from, to) ms of x[n] with 'rate' bytes per ms, in part at the ends. */
 static void
 burst(float *x, double from, double to, double rate)
 {
@@ -28,7 +28,7 @@ burst(float *x, double from, double to, double rate)
 static void
 stalls_and_slow_transfers_are_no_ends(void **state)
 {
-	/* Each carries 4000 bytes: fast, stalled for longer than a quiet, and slow. */
+	/* Bursts of 4000 bytes: fast, stalled for longer than a quiet, and slow. */
 	static const double wanted[] = { 60, 160.5, 380.25, 540, 640 };
 	float x[700] = { 0 };
 	struct iteration_ends ends;
@@ -41,7 +41,7 @@ stalls_and_slow_transfers_are_no_ends(void **state)
 	burst(x, 440, 540, 40);
 	burst(x, 600, 640, 100);
 	iteration_ends_init(x, 700, 100, 4000, &ends);
-	/* What follows the last end is as quiet as the rest. */
+	/* The time after the last end is quiet like the others. */
 	assert_int_equal(ends.n, 5);
 	for (size_t k = 0; k < 5; k++)
 		assert_near(ends.at[k], wanted[k], 1e-3);
@@ -61,7 +61,7 @@ the_quiet_that_the_series_begins_with_ends_nothing(void **state)
 	iteration_ends_init(x, 400, 20, 4000, &ends);
 	assert_int_equal(ends.n, 3);
 	assert_near(ends.at[0], 90, 0);
-	/* Nor the traffic that its end cuts off. */
+	/* Nor the traffic that the end of the series cuts off. */
 	assert_near(ends.at[2], 290, 0);
 	iteration_ends_fini(&ends);
 }
@@ -120,7 +120,7 @@ the_middle_is_near_the_median_and_heeds_no_outlier(void **state)
 	for (int k = 0; k < 101; k++)
 		x[k] = k == 100 ? 1e9 : k;
 	assert_near(stats_harrell_davis(x, 101, 101, &se), 50, 0.5);
-	/* Where 60 of 100 are held up, they are what the middle tells of. */
+	/* With 60 of 100 delayed, the middle describes the delayed ones. */
 	for (int k = 0; k < 100; k++)
 		two_kinds[k] = k < 40 ? 300 : 360;
 	assert_true(stats_harrell_davis(two_kinds, 100, 100, &se) > 355);
@@ -132,7 +132,7 @@ the_middle_is_near_the_median_and_heeds_no_outlier(void **state)
 static void
 the_standard_error_is_that_of_the_median(void **state)
 {
-	const double wanted = sqrt(M_PI / 2 / 25); /* For much of a normal sample. */
+	const double wanted = sqrt(M_PI / 2 / 25); /* For a large normal sample. */
 	double mean_se = 0, squares = 0;
 	struct rng rng;
 
@@ -148,7 +148,7 @@ the_standard_error_is_that_of_the_median(void **state)
 		mean_se += se / 1000;
 		squares += pow(middle - 100, 2) / 1000;
 	}
-	/* As the middle is sharper than the median, it errs on the safe side. */
+	/* The middle is sharper than the median, so this errs on the safe side. */
 	assert_near(mean_se / wanted, 1, 0.05);
 	assert_true(sqrt(squares) < mean_se && sqrt(squares) > 0.8 * mean_se);
 }
@@ -166,10 +166,10 @@ static const struct job loads[4][2] = {
 	{ { 5, 120, 0.12 }, { 3, 80, 0.12 } },
 };
 
-/* A job as it runs, and what it leaves behind. */
+/* A running job and its record. */
 struct runner {
 	const struct job *job;
-	double left_ms, left_bytes; /* Of its computing, or else of its transfer. */
+	double left_ms, left_bytes; /* Left to compute, or else to send. */
 	double begun_ms;
 	struct series_set set;
 	double times_ms[MAX_TIMES];
@@ -188,7 +188,7 @@ begin_iteration(struct runner *r, double now_ms, struct rng *rng)
 	r->left_bytes = r->job->megabytes * 1e6;
 }
 
-/* Both compute and send by turns; those that send at once share the line evenly. */
+/* Jobs alternate between computing and sending; senders share the line evenly. */
 static void
 run_jobs(struct runner *runners, size_t seconds, uint64_t seed)
 {
@@ -223,7 +223,7 @@ run_jobs(struct runner *runners, size_t seconds, uint64_t seed)
 	}
 }
 
-/* How far the period found is from the job's own median, a fraction of it. */
+/* Relative error of the found period against the job's own median. */
 static double
 off(struct runner *r)
 {
@@ -242,7 +242,7 @@ off(struct runner *r)
 }
 
 /*
- * Iterations that are held up take half as long again.  Over 30 s, each within 2 % of
+ * Delayed iterations take half as long again.  Over 30 s, each period is within 2 % of
  * the job's own median.
  */
 static void
@@ -276,7 +276,7 @@ contending_jobs_are_within_2_per_cent_of_their_own_median(void **state)
 	free(runners);
 }
 
-/* The 4 s of 'set' from 'from_s' on. */
+/* Cuts 4 s of 'set' out, beginning at 'from_s'. */
 static void
 cut(const struct series_set *set, size_t from_s, struct series_set *ret_part)
 {
@@ -289,8 +289,8 @@ cut(const struct series_set *set, size_t from_s, struct series_set *ret_part)
 }
 
 /*
- * Some ten iterations, of two kinds, often do not tell the median within 2 %.  Without
- * a look at how sharp it is, one in four that claimed 0.5 or more was off.
+ * About ten iterations of two kinds often do not give the median within 2 %.  Without a
+ * test of sharpness, one in four with a confidence of 0.5 or more was off.
  */
 static void
 windows_that_do_not_tell_the_median_claim_little_confidence(void **state)
@@ -320,7 +320,7 @@ windows_that_do_not_tell_the_median_claim_little_confidence(void **state)
 					1;
 
 				n_sure++;
-				/* Held up each second time, it repeats after two. */
+				/* If every second one is delayed, the period is two. */
 				n_sure_and_off += fabs(off) > 0.02 && off < 0.5;
 			}
 			detection_fini(&found);

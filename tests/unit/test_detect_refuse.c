@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The detector on traffic without iterations, which it has to refuse. */
+/* test_detect_refuse.c - the detector must refuse traffic without iterations */
 #include <errno.h>
 #include <string.h>
 
@@ -12,17 +12,17 @@
 #define N_SEEDS   10
 
 enum kind {
-	NOISE_EACH,  /* Uniform, each interface its own. */
+	NOISE_EACH,  /* Uniform, independent per interface. */
 	NOISE_SAME,  /* Uniform, all interfaces the same. */
 	NOISE_HEAVY, /* Log-normal, the same. */
 	CONSTANT,    /* Exactly. */
 	CONSTANT_NOISY,
-	PACKETS, /* Constant packets a second, which beat with the buckets. */
+	PACKETS, /* Constant packets per second, which beat with the buckets. */
 	ONE_BURST,
 	TWO_BURSTS,
 	THREE_BURSTS,
 	RANDOM_BURSTS, /* Of 30 ms, with exponential gaps. */
-	ON_OFF,        /* Both exponential. */
+	ON_OFF,        /* Both durations exponential. */
 	RAMP,
 	WALK, /* A random walk. */
 	STARTS_AND_STOPS,

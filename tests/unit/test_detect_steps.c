@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The steps of the detector, each against a naive model of itself. */
+/* test_detect_steps.c - each step of the detector against a naive version of it */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +69,7 @@ smoothing_is_a_mean_of_neighbours(void **state)
 
 /* ---- Autocorrelation ----------------------------------------------------------- */
 
-/* The definition at the top of spectrum.c, lag by lag, one series. */
+/* The definition at the top of spectrum.c: one lag of one series. */
 static double
 naive_acf(const float *x, size_t n, size_t lag)
 {
@@ -93,7 +93,7 @@ autocorrelation_is_the_mean_of_its_definition_over_the_series(void **state)
 
 	(void)state;
 	rng_init(&rng, 2);
-	/* The third series is constant: it may not count. */
+	/* The third series is constant and must not count. */
 	series_init(&set, 3, 301);
 	for (size_t t = 0; t < 301; t++) {
 		series_row(&set, 0)[t] = (float)rng_uniform(&rng);
@@ -190,9 +190,9 @@ onsets_follow_each_iteration_in_spite_of_jitter(void **state)
 	assert_true(alignment.n_onsets + 4 >= traffic->n_iterations);
 	assert_true(alignment.explained > 0.8);
 	/*
-	 * An iteration's burst takes 60 ms at its end.  Each onset is equally long
-	 * before one burst, none is missed; the first may be of the iteration that
-	 * the part cuts.
+	 * A burst takes the last 60 ms of an iteration.  All onsets precede their
+	 * bursts by the same time and none is missing; the first may belong to the
+	 * iteration that the part cuts.
 	 */
 	while (traffic->start_ms[k] - 60 < alignment.onsets[0])
 		k++;
@@ -312,7 +312,7 @@ phases_carry_the_bytes_and_begin_after_the_longest_idle_time(void **state)
 	struct profile p = { .period_us = 100000, .bytes_per_iteration = 5e6 };
 
 	(void)state;
-	/* Busy [10, 30) and, at half the rate, [40, 60); a trickle elsewhere. */
+	/* Busy in [10, 30) and, at half the rate, [40, 60); else nearly idle. */
 	for (int t = 0; t < 100; t++)
 		fold_bps[t] = t >= 10 && t < 30 ? 1e9 : t >= 40 && t < 60 ? 5e8 : 2e7;
 	assert_int_equal(phases_fill(fold_bps, 100, 1000, 2e9, &p), 10);

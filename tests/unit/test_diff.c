@@ -11,7 +11,7 @@
 #include "topology/observed.h"
 #include "topology/topo.h"
 
-/* The cables that are really there: a list that a test changes at will. */
+/* The real cables, which a test may change. */
 struct truth {
 	struct diff_cable cables[256];
 	bool is_down[256];
@@ -50,7 +50,7 @@ as_planned(const struct topo *plan, struct truth *truth)
 	}
 }
 
-/* What each test begins with: a plan, what is there as planned, and no differences. */
+/* The initial state of each test: a plan, matching cables, no differences. */
 struct fixture {
 	struct topo *plan;
 	struct truth truth;
@@ -89,7 +89,7 @@ report_end(const struct truth *truth, size_t i, const struct diff_end *mine,
 	port->bps = truth->is_down[i] ? 0 : truth->cables[i].bps;
 	if (truth->is_down[i])
 		return;
-	/* Every other port goes by an address, with its name as the description. */
+	/* Every other port is an address with its name as the description. */
 	if (i % 2)
 		assert_int_equal(observed_port_add(port, peer->node,
 						   "02:00:00:00:00:01", peer->port, 0),
@@ -99,7 +99,7 @@ report_end(const struct truth *truth, size_t i, const struct diff_end *mine,
 			observed_port_add(port, peer->node, peer->port, NULL, 0), 0);
 }
 
-/* Lets one node report what is true. */
+/* Reports one node's true neighbors. */
 static void
 report(const struct truth *truth, const char *node, struct observed *seen)
 {
@@ -120,7 +120,7 @@ report(const struct truth *truth, const char *node, struct observed *seen)
 	observed_node_fini(&r);
 }
 
-/* Compares when the nodes of this kind (or all: -1) have reported. */
+/* Compares after the nodes of this kind (all: -1) have reported. */
 static void
 compare(struct fixture *f, int kind)
 {
@@ -289,7 +289,7 @@ an_old_report_is_not_used(void **state)
 	observed_free(seen);
 }
 
-/* Random faults at cables that have none yet; what was done is what has to be found. */
+/* Makes random faults at intact cables; exactly these must be found. */
 static void
 every_fault_made_is_found_once_and_nothing_else(void **state)
 {
@@ -311,7 +311,7 @@ every_fault_made_is_found_once_and_nothing_else(void **state)
 				continue;
 			is_used[i] = true;
 			if (what == DIFF_SWAPPED) {
-				/* Not so that a cable would come back to its node. */
+				/* But not so that a cable returns to its own node. */
 				if (strcmp(f->truth.cables[i].a.node,
 					   f->truth.cables[j].b.node) == 0 ||
 				    strcmp(f->truth.cables[j].a.node,
@@ -327,7 +327,7 @@ every_fault_made_is_found_once_and_nothing_else(void **state)
 			} else if (what == DIFF_DOWN) {
 				f->truth.is_down[i] = true;
 			} else if (what == DIFF_MISSING) {
-				/* Its ports are free, in a list that keeps places. */
+				/* Frees its ports without renumbering. */
 				strcpy(f->truth.cables[i].a.node, "gone");
 				strcpy(f->truth.cables[i].b.node, "gone");
 			} else {
@@ -354,7 +354,7 @@ every_fault_made_is_found_once_and_nothing_else(void **state)
 	}
 }
 
-/* So many ports that what is kept has an end: not reached by saying the same again. */
+/* Enough ports to reach the limit; repeated reports must not use room. */
 static void
 reports_take_bounded_room(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the doctor makes of hosts that are not this one: below a root of our own. */
+/* test_doctor.c - the doctor's findings for hosts whose files are below a test root */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,7 @@ link_to(const char *path, const char *target)
 	assert_int_equal(symlink(target, full), 0);
 }
 
-/* The state of the first finding with these words, or -1. */
+/* The state of the first finding that contains these words, or -1. */
 static int
 state_of(const struct doctor *doctor, const char *topic, const char *words)
 {
@@ -56,7 +56,7 @@ state_of(const struct doctor *doctor, const char *topic, const char *words)
 		const struct finding *f = &doctor->findings.items[i];
 
 		if (strcmp(f->topic, topic) == 0 && strstr(f->text, words)) {
-			/* What is amiss has a remedy. */
+			/* Each problem has a remedy. */
 			assert_true(f->state == FINDING_OK || f->remedy);
 			return (int)f->state;
 		}
@@ -88,7 +88,7 @@ lockdown_of_confidentiality_keeps_ebpf_from_working(void **state)
 		doctor_check_lockdown(&doctor);
 		assert_int_equal(doctor.findings.n, 3);
 		assert_int_equal(doctor.findings.items[1].state, FINDING_OK);
-		/* Asked for by name, it is not a matter of less any more. */
+		/* A check asked for by name is not downgraded. */
 		assert_int_equal(doctor.findings.items[2].state,
 				 i ? FINDING_FAIL : FINDING_WARN);
 		assert_int_equal(findings_worst(&doctor.findings),
@@ -232,7 +232,7 @@ what_belongs_to_a_scheduler_is_told_and_missed_only_in_part(void **state)
 	struct doctor doctor;
 
 	(void)state;
-	/* Port 1 of loopback is nobody's. */
+	/* No service uses port 1 of loopback. */
 	put("/beside.conf", "[scheduler]\nhttp = 127.0.0.1:1\n");
 	put("/half/squeue", "#!/bin/sh\n");
 	snprintf(command, sizeof command, "chmod +x '%s/half/squeue'", root);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_emit.c - a simulation's telemetry says what the engine says. */
+/* test_emit.c - the telemetry of a simulation agrees with the engine */
 #include "engine/engine.h"
 #include "scheduler/core/profile/detect.h"
 #include "sim/telemetry/emit.h"
@@ -7,7 +7,7 @@
 
 #define SECOND INT64_C(1000000000)
 
-/* Two jobs that contend, with jitter, and one that takes rates of its own. */
+/* Two jobs that contend, with jitter, and a third one with its own rates. */
 static const char SCENARIO[] =
 	"[sim]\nduration = 12 s\nwarmup_iterations = 0\nseed = 7\n" LAB_JOB(
 		"A", "a0,b0", "25", "125", "jitter = 3 %\n")
@@ -15,7 +15,7 @@ static const char SCENARIO[] =
 			"segment = send 10.123457 MB at 7 Gb/s\n")
 			LAB_JOB("C", "a2,b2,a3", "110", "3.3", "jitter = 2 %\n");
 
-/* All that a run said, encoded and as frames. */
+/* All frames of a run, encoded and decoded. */
 struct heard {
 	struct lab lab;
 	struct sim_plan plan;
@@ -23,7 +23,7 @@ struct heard {
 	struct emit *emit;
 	struct tele_frame frame;
 	struct tele_buffer bytes;
-	VEC(size_t) ends; /* Of each frame in 'bytes'. */
+	VEC(size_t) ends; /* End of each frame in 'bytes'. */
 };
 
 static void
@@ -91,7 +91,7 @@ stop_hearing(struct heard *heard)
 	vec_free(&heard->ends);
 }
 
-/* Frame number 'i' of a run, decoded into heard->frame. */
+/* Decodes frame number 'i' of a run into heard->frame. */
 static const struct tele_frame *
 frame_of(struct heard *heard, size_t i)
 {
@@ -106,9 +106,9 @@ frame_of(struct heard *heard, size_t i)
 	return &heard->frame;
 }
 
-/* Calls back for each series of all raw frames: its host, job and bins. */
+/* Total over all raw frames of the series of one host and job. */
 struct total {
-	const char *host, *job; /* Job "(all)": the link. */
+	const char *host, *job; /* Job "(all)": the whole link. */
 	int direction;
 	uint64_t series_bytes, row_bytes, windows_bytes, packets;
 };
@@ -186,7 +186,7 @@ bins_rows_and_windows_add_up_to_the_engines_own_totals(void **state)
 static void
 a_job_sends_its_bytes_in_each_iteration(void **state)
 {
-	/* Alone: 100 ms and 50 MB at 50 Gb/s, 8 ms; the tenth is over at 1080 ms. */
+	/* Alone: 100 ms and 50 MB at 50 Gb/s, 8 ms; the tenth ends at 1080 ms. */
 	static const char text[] =
 		"[sim]\niterations = 10\nwarmup_iterations = 0\n" LAB_JOB(
 			"A", "a0,b0", "100", "50", "");
@@ -317,7 +317,7 @@ events_are_the_collectives_of_the_hosts_jobs(void **state)
 		for (size_t k = 0; k < frame->events.n; k++) {
 			const struct tele_event *event = &frame->events.items[k];
 
-			if (n < 10) /* Until B is done, A goes on. */
+			if (n < 10) /* A continues until B is done. */
 				assert_int_equal(event->begin_ns,
 						 (100 + 108 * (int64_t)n) * 1000000);
 			n++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random workloads in the engine and in a naive twin of it: the same times. */
+/* test_engine_model.c - random workloads in the engine and in a naive twin of it */
 #include "tests/unit/engine_twin.h"
 #include "tests/unit/sim_lab.h"
 #include "tests/unit/test.h"
@@ -11,10 +11,10 @@
 #define N_WORKLOADS 4000
 #endif
 
-/* Beyond it would be another event, not another rounding. */
+/* A larger difference would be another event, not rounding. */
 #define TOLERANCE_NS 20.0
 
-/* Some factor that is another one each time. */
+/* A weight that changes with each iteration. */
 static double
 draw_weight(void *ctx, uint32_t job, uint64_t iteration, uint32_t segment)
 {
@@ -26,7 +26,7 @@ draw_weight(void *ctx, uint32_t job, uint64_t iteration, uint32_t segment)
 
 /* ------ Both ------ */
 
-/* Adds jobs 'from' on that are (not) late; returns the next one. */
+/* Adds the jobs from 'from' on that are (not) late; returns the next one. */
 static uint32_t
 add_jobs(struct workload_case *c, struct lab *lab, struct twin *twin, uint32_t from,
 	 bool late, int64_t now_ns, uint64_t seed)
@@ -107,7 +107,7 @@ run_both(uint64_t seed, bool measured)
 	config.seed = seed;
 	config.measure_links = measured;
 	if (seed % 3 == 0)
-		config.observer.on_flows = NULL; /* The engine may look ahead, then. */
+		config.observer.on_flows = NULL; /* Lets the engine look ahead. */
 	if (seed % 4 == 0)
 		config.observer.flow_weight = draw_weight;
 	lab_open(&lab, &config);
@@ -148,7 +148,7 @@ links_see_what_the_naive_twin_sees(void **state)
 		run_both(seed, true);
 }
 
-/* Every link wide enough for all that could meet there: no pacing can matter. */
+/* Links wide enough for all possible demand: pacing cannot matter. */
 static void
 the_gate_changes_nothing_where_nothing_contends(void **state)
 {

@@ -94,7 +94,7 @@ slips_of_the_finger_are_understood(void **state)
 	(void)state;
 	assert_string_equal(meant("intervall_ms"), "interval_ms");
 	assert_string_equal(meant("shfit_ms"), "shift_ms");
-	assert_string_equal(meant("shift"), ""); /* Three of five letters. */
+	assert_string_equal(meant("shift"), ""); /* Three of five letters differ. */
 	assert_string_equal(meant("host"), "hosts");
 	assert_string_equal(meant("hots"), "hosts");
 	assert_string_equal(meant("hotss"), "hosts"); /* Swapped: one edit. */
@@ -120,7 +120,7 @@ words_of_any_length_are_safe(void **state)
 		const char *const words[] = { text + sizeof text - 1 - n, NULL };
 
 		assert_string_equal(meant(text + sizeof text - 1 - n), "");
-		/* Up to 48 characters a word may be its own correction. */
+		/* Corrections are suggested up to 48 characters. */
 		assert_int_equal(err_did_you_mean(words[0], words) != NULL, n <= 48);
 	}
 }

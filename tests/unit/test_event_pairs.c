@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_event_pairs.c - entries and returns of threads, put together. */
+/* test_event_pairs.c - matching of the entries and returns of threads */
 #include "collector/coll_events/event_pairs.h"
 #include "tests/unit/test.h"
 
@@ -67,7 +67,7 @@ what_has_no_counterpart_is_counted(void **state)
 	struct coll_event event;
 
 	(void)state;
-	assert_false(leave(pair, 1, COLL_MPI, 5, &event)); /* Attached amid it. */
+	assert_false(leave(pair, 1, COLL_MPI, 5, &event)); /* Attached in the middle. */
 	assert_int_equal(event_pairs_unpaired(pair), 1);
 	enter(pair, 1, COLL_MPI, 10);
 	enter(pair, 1, COLL_MPI, 20); /* Its return was lost. */
@@ -79,7 +79,7 @@ what_has_no_counterpart_is_counted(void **state)
 	event_pairs_free(pair);
 }
 
-/* More threads within a collective than there are places: the table keeps its word. */
+/* More threads within a collective than places: the table never invents an event. */
 static void
 a_full_table_forgets_the_oldest_and_never_makes_up_a_event(void **state)
 {
@@ -103,7 +103,7 @@ a_full_table_forgets_the_oldest_and_never_makes_up_a_event(void **state)
 		}
 	assert_true(n_events > 10000 && n_events <= 16384);
 	assert_int_equal(n_newest, 1000);
-	/* Of a lost pair both ends are counted. */
+	/* Both ends of a lost pair are counted. */
 	assert_int_equal(event_pairs_unpaired(pair), 2 * (N - n_events));
 	event_pairs_free(pair);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The event queue against a naive twin: an array searched from end to end. */
+/* test_event_queue.c - the event queue against a naive twin, a linear array */
 #include "engine/event_queue.h"
 #include "lib/base/rng.h"
 #include "tests/unit/test.h"
 
 #define N 200
 
-/* The heap's order, and that every entry knows its place. */
+/* Checks the heap's order and each entry's index. */
 static void
 check_heap(const struct event_queue *q)
 {

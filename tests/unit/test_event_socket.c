@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_event_socket.c - events from processes of this machine, and whose they are. */
+/* test_event_socket.c - events from processes of this host, and their jobs */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -88,7 +88,7 @@ an_event_becomes_one_of_its_processs_job(void **state)
 	send_event(place, 7, 200);
 	send_event(place, 9, 300);
 	send_event(place, 8, 400);
-	send_event(place, 6, 500); /* Is gone. */
+	send_event(place, 6, 500); /* The process has ended. */
 	event_socket_read(place->events);
 	assert_true(event_socket_fill(place->events, &place->frame));
 	assert_int_equal(place->frame.events.n, 5);
@@ -213,14 +213,14 @@ descriptors_that_are_passed_along_do_not_stay(void **state)
 	assert_int_equal(event_socket_counts(place->events)->refused, 5);
 }
 
-/* Anybody on the host may send: what no frame could hold must end here. */
+/* Any process on the host may send: events that fit no frame must end here. */
 static void
 no_event_makes_a_frame_that_cannot_be_sent(void **state)
 {
 	struct place *place = *state;
 	struct tele_buffer bytes = { 0 };
 
-	send_event(place, 7, TELE_MAX_NS - 999); /* It ends one too late. */
+	send_event(place, 7, TELE_MAX_NS - 999); /* It ends 1 ns too late. */
 	send_event(place, 7, TELE_MAX_NS - 1000);
 	send_event(place, 7, INT64_MAX - 1000);
 	event_socket_read(place->events);
@@ -275,7 +275,7 @@ losses_that_senders_tell_are_added_up(void **state)
 	send_event(place, 7, 2);
 	place->sender.lost = 5;
 	send_event(place, 7, 3);
-	place->sender.lost = 1; /* Another process by now. */
+	place->sender.lost = 1; /* A new process with the same number. */
 	send_event(place, 7, 4);
 	event_socket_read(place->events);
 	assert_int_equal(event_socket_counts(place->events)->lost, 6);

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * test_experiment_forms.c - runs against closed forms: what sharing costs, and what is marked.
- */
+/* test_experiment_forms.c - runs against closed forms for sharing and marks */
 #include "tests/unit/experiment_fixture.h"
 
 /*
- * Two jobs with C ms of traffic each in a period of T that start s ms apart:
- * each hands the other half of the link while both send, so that an iteration
- * takes T + max(0, C - s) for ever after, the offset being neutrally stable.
+ * Two jobs with C ms of traffic in a period of T that start s ms apart: each takes half
+ * of the link while both send, so all iterations take T + max(0, C - s); the offset is
+ * neutrally stable.
  */
 static void
 two_equal_jobs_are_late_by_what_overlaps(void **state)
@@ -108,7 +106,7 @@ marks_and_time_above_capacity_come_from_overlap_alone(void **state)
 		assert_near(x.links[i].stats.over_ns / x.simulated_ns, 40.0 / 65, 1e-9);
 		assert_near(x.links[i].stats.bytes, 2 * 200 * 125e6, 1);
 	}
-	assert_int_equal(n_over, 2); /* There and back. */
+	assert_int_equal(n_over, 2); /* Both directions. */
 	experiment_fini(&x);
 	lab_fini(&lab);
 
@@ -122,7 +120,7 @@ marks_and_time_above_capacity_come_from_overlap_alone(void **state)
 	lab_fini(&lab);
 }
 
-/* A tree's root sends to two and hears from two: only the switch marks. */
+/* A tree's root sends to two and receives from two: only the switch marks. */
 static void
 a_hosts_own_interface_marks_nothing(void **state)
 {

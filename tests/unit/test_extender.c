@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kube-scheduler is told, pod by pod, about a job that is placed as a whole. */
+/* test_extender.c - answers to kube-scheduler for jobs that are placed as a whole */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +15,13 @@
 
 #define S INT64_C(1000000)
 
-/* A ranking that takes the offered nodes of the highest names, and remembers asks. */
+/* A ranking that takes the offered nodes of the highest names; counts calls. */
 struct ranker {
 	unsigned n_asked;
 	int rc;
 	struct extender_job last;
 	char siblings[256];
-	bool is_too_free; /* Answers with numbers that were not offered. */
+	bool is_too_free; /* Answers with nodes that were not offered. */
 };
 
 static const char *const *sorting;
@@ -66,7 +66,7 @@ rank_highest(void *ctx, const struct extender_job *job, const char *const *offer
 	return 0;
 }
 
-/* A body for one pod of job "train", offered the nodes n00 to n(n-1). */
+/* A request for one pod of job "train" that offers nodes n00 to n(n-1). */
 static char *
 body_of(const char *pod, const char *annotations, const char *nodes)
 {
@@ -109,7 +109,7 @@ says(struct extender *extender, verb_fn *verb, const char *pod, const char *anno
 	free(text);
 }
 
-/* The score of a node in the answer to prioritize. */
+/* The score of a node in the prioritize answer. */
 static int
 score(struct extender *extender, const char *pod, const char *annotations,
       const char *nodes, const char *node)
@@ -145,11 +145,11 @@ pods_of_a_job_are_given_nodes_that_were_chosen_together(void **state)
 	assert_int_equal(score(extender, "w-0", TWO_PODS, FOUR, "n02"), 8);
 	assert_int_equal(score(extender, "w-0", TWO_PODS, FOUR, "n01"), 6);
 	assert_int_equal(score(extender, "w-0", TWO_PODS, FOUR, "n00"), 5);
-	/* The second gets the other one, whether or not the first is still offered. */
+	/* The second gets the other node, whether or not the first is offered. */
 	assert_int_equal(score(extender, "w-1", TWO_PODS, "\"n00\",\"n02\"", "n02"),
 			 10);
 	assert_int_equal(score(extender, "w-1", TWO_PODS, FOUR, "n03"), 0);
-	/* And both again the same. */
+	/* Repeated requests get the same answers. */
 	assert_int_equal(score(extender, "w-0", TWO_PODS, FOUR, "n03"), 10);
 	assert_int_equal(ranker.n_asked, 1);
 	assert_int_equal(extender_counts(extender).jobs, 1);
@@ -165,13 +165,13 @@ a_pod_whose_node_is_gone_is_ranked_again_beside_its_siblings(void **state)
 	(void)state;
 	assert_int_equal(score(extender, "w-0", TWO_PODS, FOUR, "n03"), 10);
 	assert_int_equal(score(extender, "w-1", TWO_PODS, FOUR, "n02"), 10);
-	/* Somebody else took n02. */
+	/* Another scheduler took n02. */
 	assert_int_equal(score(extender, "w-1", TWO_PODS, "\"n00\",\"n01\"", "n01"),
 			 10);
 	assert_int_equal(ranker.n_asked, 2);
 	assert_int_equal(ranker.last.n_nodes, 1);
 	assert_string_equal(ranker.siblings, "n03 ");
-	/* A third pod that nobody announced. */
+	/* A third pod beyond the announced number. */
 	assert_int_equal(score(extender, "w-2", TWO_PODS, "\"n00\"", "n00"), 10);
 	assert_int_equal(ranker.last.n_nodes, 1);
 	assert_string_equal(ranker.siblings, "n03 n01 ");
@@ -191,7 +191,7 @@ required_filters_and_fails_open(void **state)
 	assert_non_null(strstr(text, "\"NodeNames\": [\"n02\", \"n03\"]"));
 	assert_non_null(strstr(text, "\"n00\": \"antiphase: "));
 	free(text);
-	/* No place is known for this one: every node passes. */
+	/* The ranking has no place for this job: every node passes. */
 	ranker.rc = -ENODATA;
 	text = answer(
 		extender, extender_filter, "x",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of several plans is taken on a fabric, and what becomes of who is small. */
+/* test_fabric_choose.c - the choice among plans on a fabric; small jobs */
 #include <string.h>
 
 #include "lib/base/err.h"
@@ -9,8 +9,8 @@
 #include "topology/topo.h"
 
 /*
- * Two jobs run, each on two of the four nodes of a leaf, and two come: in one plan both
- * are across the leaves, where they meet, in the other each is on one leaf.
+ * Two jobs run, each on two of the four nodes of a leaf, and two more arrive.  In one
+ * plan both new jobs cross the leaves and contend; in the other each is on one leaf.
  */
 #define N_CHOICE_NODES 8
 
@@ -80,7 +80,7 @@ choose(enum fabric_augment augment, struct pol_piece (*first)[2],
 		fabric_new(&wide, topo, models, model_of, 4, &opts, &fabric, &err), 0);
 	work = fabric_work(fabric);
 	chosen = work.augment.choose(work.augment.ctx, &view, plans, 2);
-	/* What was tried is forgotten, and the same is chosen again. */
+	/* With an empty cache the same plan is chosen again. */
 	work.rates(work.ctx, &view, (double[4]){ 1, 1, 0, 0 });
 	assert_int_equal(work.augment.choose(work.augment.ctx, &view, plans, 2),
 			 chosen);
@@ -103,9 +103,9 @@ of_two_plans_the_one_without_a_collision_is_chosen(void **state)
 }
 
 /*
- * A convoy runs across the first two of four leaves, another job across the others, and a
- * small one comes, whose iteration is a thirtieth of the convoy's.  It may go beside the
- * convoy (0) or the other (1).  GPUs are those on each of two nodes.
+ * A convoy runs across the first two of four leaves, and another job across the others.
+ * A small job arrives, with an iteration a thirtieth of the convoy's: beside the convoy
+ * (0) or beside the other job (1).  GPU counts are per node, on two nodes each.
  */
 static void plan_company(struct pol_piece (*pieces)[2], struct pol_plan *plan)
 {
@@ -122,8 +122,8 @@ static void plan_company(struct pol_piece (*pieces)[2], struct pol_plan *plan)
 }
 
 /*
- * Which it is, and how fast the three are then; of the other one n_before were there
- * before, on the same nodes.
+ * The choice, and the speeds of the three jobs; n_before of the other job were on the
+ * same nodes before.
  */
 static uint32_t
 choose_company(uint32_t n_convoy, uint32_t n_before, uint32_t n_other, uint32_t n_small,
@@ -191,7 +191,7 @@ choose_company(uint32_t n_convoy, uint32_t n_before, uint32_t n_other, uint32_t 
 	return chosen;
 }
 
-/* In the mean it would lose 2 times 0.58 GPUs, and 2 and 6 times 0.2 beside the other. */
+/* Mean losses: 2 times 0.58 GPUs, or 2 and 6 times 0.2 beside the other job. */
 static void
 a_small_job_is_not_put_where_it_waits_for_a_large_one(void **state)
 {
@@ -204,7 +204,7 @@ a_small_job_is_not_put_where_it_waits_for_a_large_one(void **state)
 	assert_near(speeds[2], 50.0 / 60, 1e-3);
 }
 
-/* Beside it, as the other one is too large to be slowed down, they share. */
+/* The other job is too large to be slowed down, so they share the link. */
 static void
 a_small_job_takes_no_turns_with_a_large_one(void **state)
 {
@@ -213,12 +213,12 @@ a_small_job_takes_no_turns_with_a_large_one(void **state)
 	(void)state;
 	assert_int_equal(choose_company(8, 16 - 2, 16 - 2, 2, speeds), 0);
 	assert_near(speeds[1], 1, 1e-9);
-	/* At gates 1 and 0.63. */
+	/* With gates 1 and 0.63. */
 	assert_true(speeds[0] > 0.75 && speeds[0] < 0.9);
 	assert_true(speeds[2] > 0.75 && speeds[2] < 0.9);
 }
 
-/* As above: what it has now counts. */
+/* As above, with its present size. */
 static void
 a_job_that_grew_where_it_is_counts_more(void **state)
 {

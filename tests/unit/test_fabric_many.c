@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where many jobs meet on the fabric: how long they are run, and that nobody shifts them. */
+/* test_fabric_many.c - many contending jobs on a fabric: run lengths, and no shifts */
 #include <string.h>
 
 #include "lib/base/err.h"
@@ -8,10 +8,10 @@
 #include "topology/gen.h"
 #include "topology/topo.h"
 
-#define MOST 20 /* Jobs, each on a host of either leaf. */
+#define MOST 20 /* Jobs, each on a host in both leaves. */
 #define LINE 50e9
 
-/* A ring of two sends 2 ms at 50 Gb/s out of each, in 102 ms: twenty fit. */
+/* In a ring of two each host sends 2 ms at 50 Gb/s, of 102 ms: twenty fit. */
 static struct work_segment segments[] = { { .compute_ns = 100000000 },
 					  { .nic_bytes = 12.5e6 } };
 static bool messages[] = { false, true };
@@ -19,7 +19,7 @@ static struct work_model model = {
 	.name = "few", .segments = segments, .n_segments = 2, .is_message = messages
 };
 
-/* Jobs that meet on the one uplink of their leaves. */
+/* Jobs that share the one uplink of their leaves. */
 struct scene {
 	struct topo *topo;
 	struct fabric *fabric;
@@ -77,7 +77,7 @@ close_scene(struct scene *scene)
 	topo_unref(scene->topo);
 }
 
-/* Speeds of the first 'n'; what was counted up to now. */
+/* Speeds of the first 'n'; returns the counts so far. */
 static struct fabric_counts
 rates_of(struct scene *scene, uint32_t n, double *ret_speeds)
 {
@@ -145,7 +145,7 @@ many_are_looked_at_in_windows(void **state)
 	assert_int_equal(counts.n_exact + counts.n_means, 1);
 	for (uint32_t i = 0; i < FABRIC_MANY; i++)
 		assert_true(speeds[i] > 0.95 && speeds[i] <= 1 + 1e-9);
-	/* Seen before: no other. */
+	/* A cached result: no new run. */
 	assert_int_equal(rates_of(&scene, MOST, speeds).n_windows, MOST - FABRIC_MANY);
 	close_scene(&scene);
 
@@ -170,7 +170,7 @@ plan_grant(struct pol_plan *plan, uint32_t job, uint32_t node, uint32_t other)
 	vec_push(&plan->pieces, ((struct pol_piece){ other, 1 }));
 }
 
-/* One more may cross the uplink, where many meet, or stay below a leaf. */
+/* Another job may cross the crowded uplink, or stay below a leaf. */
 static void
 of_many_the_least_overlap_is_taken_without_a_run(void **state)
 {

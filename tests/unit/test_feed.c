@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of scheduler/live/feed.h: frames from recordings and from the bus. */
+/* test_feed.c - frames from recordings and from the bus */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ tear_down(void **state)
 	return 0;
 }
 
-/* Frame number i of a host whose clock is 'offset_ms' from ours. */
+/* Frame number i of a host whose clock is 'offset_ms' off. */
 static void
 make(struct tele_frame *frame, const char *host, int i, int64_t offset_ms)
 {
@@ -133,7 +133,7 @@ a_file_that_is_not_there_is_named(void **state)
 	assert_string_equal(err.file, place->files[0]);
 }
 
-/* Publishes until the feed has heard 'n' frames; compares each with what was sent. */
+/* Publishes until the feed has 'n' frames; compares each with the sent one. */
 static void
 what_is_published_arrives_as_it_was_sent(void **state)
 {

@@ -64,7 +64,7 @@ what_is_written_is_read_back_with_its_nul_bytes(void **state)
 	assert_int_equal(file_write(temp_path, "a\0b\n", 4, NULL), 0);
 	assert_int_equal(file_read(temp_path, 100, &text, &length, NULL), 0);
 	assert_int_equal(length, 4);
-	assert_memory_equal(text, "a\0b\n", 5); /* Terminated. */
+	assert_memory_equal(text, "a\0b\n", 5); /* NUL-terminated. */
 	free(text);
 
 	assert_int_equal(file_write(temp_path, "", 0, NULL), 0);
@@ -200,7 +200,7 @@ files_that_are_damaged_or_cut_off_are_refused(void **state)
 		assert_unread(100000, -EINVAL, "cannot be unpacked: ");
 		bytes[i] ^= 0x10;
 	}
-	/* Without the magic it is just a file. */
+	/* Without the magic it is an uncompressed file. */
 	bytes[0] ^= 1;
 	put_file(bytes, size);
 	assert_int_equal(file_read(temp_path, 100000, &text, &length, NULL), 0);
@@ -238,7 +238,7 @@ writing_replaces_the_whole_file_and_leaves_nothing_beside_it(void **state)
 	free(text);
 	assert_int_equal(stat(temp_path, &status), 0);
 	assert_int_equal(status.st_mode & 0777, 0640);
-	/* temp_file_teardown() fails if there is a temporary file. */
+	/* temp_file_teardown() fails if a temporary file is left. */
 }
 
 static void
@@ -284,7 +284,7 @@ devices_and_pipes_are_written_to_and_not_replaced(void **state)
 
 	(void)state;
 	assert_int_equal(mkfifo(temp_path, 0600), 0);
-	/* Somebody has to read, or the open waits. */
+	/* Without a reader, opening would block. */
 	pipe_fds[0] = open(temp_path, O_RDONLY | O_NONBLOCK);
 	assert_true(pipe_fds[0] >= 0);
 	assert_int_equal(file_write(temp_path, "text", 4, &err), 0);
@@ -303,7 +303,7 @@ devices_and_pipes_are_written_to_and_not_replaced(void **state)
 	close(pipe_fds[1]);
 	assert_int_equal(file_write("/dev/full", "x", 1, &err), -ENOSPC);
 	assert_string_equal(err.file, "/dev/full");
-	/* More than a buffer of stdio, too. */
+	/* Also more than a buffer of stdio. */
 	large = xcalloc(1 << 20, 1);
 	assert_int_equal(file_write("/dev/full", large, 1 << 20, &err), -ENOSPC);
 	free(large);

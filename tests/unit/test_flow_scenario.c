@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The flow scenario: what is read, what is refused, and SimGrid's results. */
+/* test_flow_scenario.c - the flow scenario: parsing, refusals, and SimGrid's results */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,7 +109,7 @@ what_is_wrong_is_said_with_its_line(void **state)
 
 struct golden {
 	const char *name;
-	uint64_t n_iterations; /* Run; the first 20 are compared. */
+	uint64_t n_iterations; /* To run; the first 20 are compared. */
 };
 
 static const struct golden GOLDEN[] = {
@@ -151,7 +151,7 @@ load(const char *name)
 	return scn;
 }
 
-/* Largest difference from the golden file, seconds. */
+/* Largest difference from the golden file, in seconds. */
 static double
 largest_error_s(const char *name, const struct ends *ends)
 {

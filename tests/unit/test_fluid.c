@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Max-min rates against a naive twin: the whole network filled anew each time. */
+/* test_fluid.c - max-min rates against a naive twin that recomputes everything */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,15 +10,15 @@
 
 #define MAX_PATH 5
 
-/* A random network and its flows, as the twin sees them. */
+/* A random network and its flows, in the twin's form. */
 struct net {
 	uint32_t n_links, n_flows;
 	double *capacity_bps;
-	uint32_t *paths; /* MAX_PATH a flow. */
+	uint32_t *paths; /* MAX_PATH entries per flow. */
 	uint32_t *n_path;
 	double *cap_bps, *weight, *bytes;
 	bool *is_active;
-	double *rate_bps; /* The twin's answer. */
+	double *rate_bps; /* The twin's result. */
 };
 
 static double
@@ -41,7 +41,7 @@ crosses(const struct net *net, uint32_t f, uint32_t l)
 	return false;
 }
 
-/* Progressive filling of everything: raise all levels until something is full. */
+/* Progressive filling of everything: raises all levels until a link is full. */
 static void
 fill_naively(struct net *net)
 {
@@ -330,13 +330,13 @@ links_that_cannot_be_exceeded_are_not_live(void **state)
 	fluid_rebuild(&fl);
 	assert_true(fluid_is_private(&fl, 0));
 	assert_true(fluid_is_private(&fl, 1));
-	/* A third flow makes the first link one that can be exceeded. */
+	/* With a third flow the first link can be exceeded. */
 	fluid_add_flow(&fl, 2, 0, paths[0], 1, 1e6, 0, 1);
 	fluid_rebuild(&fl);
 	assert_false(fluid_is_private(&fl, 0));
 	assert_true(fl.links[0].can_exceed);
 	assert_false(fl.links[1].is_live);
-	/* Without it, all is as before. */
+	/* Without it, everything is as before. */
 	fluid_retire(&fl, 2);
 	fluid_rebuild(&fl);
 	assert_true(fluid_is_private(&fl, 0));

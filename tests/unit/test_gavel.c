@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_gavel.c - AlloX on three types of GPUs, against what Gavel (OSDI 2020) published.
+ * test_gavel.c - AlloX on three types of GPUs, against the results of Gavel (OSDI 2020)
  *
- * That simulator draws its jobs; here they are drawn as it does, from the same numbers.  Its
- * semantics, its quirks included, are here and nowhere else: a round ends when the last of
- * its jobs has done its steps, and steps are whole but for the last ones.
+ * Jobs are drawn with the same random numbers as in Gavel's simulator.  Its semantics
+ * and quirks are implemented only here: a round ends when the last of its jobs has done
+ * its steps, and steps are whole except for a job's last ones.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 #define N_TYPES      3
 #define N_PER_TYPE   36
 #define N_GPUS       (N_TYPES * N_PER_TYPE)
-#define FIRST        4000 /* Jobs whose completion times count. */
+#define FIRST        4000 /* Only these jobs' completion times count. */
 #define END          5000
 #define MOST_JOBS    5400
 #define MAX_FAILURES 5
@@ -87,7 +87,7 @@ twister_next(struct twister *t)
 	return y ^ y >> 18;
 }
 
-/* From 0 to 1. */
+/* Uniform from 0 to 1. */
 static double
 twister_uniform(struct twister *t)
 {
@@ -148,7 +148,7 @@ struct running {
 };
 
 struct lab {
-	double kinds[N_KINDS][N_TYPES]; /* Steps a second. */
+	double kinds[N_KINDS][N_TYPES]; /* Steps per second. */
 	struct twister sizes, gaps;
 	struct job jobs[MOST_JOBS];
 	struct pol_job seen[MOST_JOBS];
@@ -222,7 +222,7 @@ arrive(struct lab *lab, double mean_gap_s)
 		double lasts_s;
 
 		assert_true(lab->n_arrived <= MOST_JOBS);
-		twister_uniform(&lab->sizes); /* How many GPUs: one. */
+		twister_uniform(&lab->sizes); /* The number of GPUs: one. */
 		lasts_s = twister_uniform(&lab->sizes) >= 0.8 ? 3 : 1.5;
 		lasts_s += (lasts_s > 2 ? 1 : 1.5) * twister_uniform(&lab->sizes);
 		lasts_s = 60 * pow(10, lasts_s);
@@ -380,7 +380,7 @@ mean_s(uint32_t seed, double mean_gap_s)
 	while (lab->n_counted < END - FIRST) {
 		finish_round(lab);
 		arrive(lab, mean_gap_s);
-		begin_round(lab); /* Though there may be nobody: shares are found. */
+		begin_round(lab); /* Even without jobs the shares are computed. */
 	}
 	for (uint32_t i = FIRST; i < END; i++)
 		sum_s += lab->jobs[i].end_s - lab->seen[i].submit_s;

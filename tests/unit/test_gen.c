@@ -12,7 +12,7 @@
 #include "topology/route.h"
 #include "topology/topo.h"
 
-/* What one node has: links down, up and within its tier, and their capacity. */
+/* A node's number of links down, up and within its tier, and their capacity. */
 struct degree {
 	size_t n_down, n_up, n_level;
 	double down_bps, up_bps;
@@ -46,7 +46,7 @@ degree_of(const struct topo *topo, uint32_t node)
 	return d;
 }
 
-/* Every node of 'tier' has exactly these; returns how many nodes there are. */
+/* Every node of 'tier' has this degree; returns the number of nodes. */
 static size_t
 assert_tier(const struct topo *topo, uint32_t tier, size_t n_down, size_t n_up,
 	    double down_bps, double up_bps)

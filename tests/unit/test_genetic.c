@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_genetic.c - who has how much of what: plans may be, the best one is found.
+ * test_genetic.c - allocations by genetic search: all are valid, the best one is found
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #define MAX_COLUMNS 8
 #define MAX_UNITS   32
 
-/* What each row is worth is drawn, for each number of units and of columns. */
+/* The value of each row is drawn for each number of units and columns. */
 struct lab {
 	struct rng rng;
 	struct genetic_row rows[MAX_ROWS];
@@ -32,7 +32,7 @@ worth(void *ctx, uint32_t row, uint32_t n_units, uint32_t n_columns, bool is_now
 	return lab->worths[row][n_units][n_columns][is_now];
 }
 
-/* Some rows want all or nothing, some any number. */
+/* Some rows take all or nothing, some any number. */
 static void
 lab_init(struct lab *lab, uint64_t seed, uint32_t n_rows, uint32_t n_columns)
 {
@@ -131,7 +131,7 @@ worth_of(struct lab *lab, const uint16_t *cells)
 	return sum;
 }
 
-/* Each plan that was found may be, is worth what is said, and is there once. */
+/* Each plan is valid, has the reported value, and is unique. */
 static void
 check_all(struct lab *lab, const struct genetic *genetic)
 {
@@ -177,7 +177,7 @@ every_plan_that_is_found_may_be(void **state)
 		genetic_search(genetic, &lab.problem, &opts, &lab.rng);
 		check_all(&lab, genetic);
 
-		/* It is carried out; the first job ends, and another one comes. */
+		/* Carries out the plan; the first job ends, and another comes. */
 		memcpy(lab.now, genetic_matrix(genetic, 0, &value),
 		       sizeof lab.now[0] * lab.problem.n_rows * lab.problem.n_columns);
 		memmove(lab.now, lab.now + lab.problem.n_columns,

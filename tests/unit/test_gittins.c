@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * test_gittins.c - Gittins indices against their definition, and what is learnt.
- */
+/* test_gittins.c - Gittins indices against their definition, and learning */
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,7 +10,7 @@
 
 #define N_SAMPLES 200
 
-/* The chance to end within delta over what is expected of it, of the samples above. */
+/* The probability of ending within delta over the expected service, from samples. */
 static double
 naive_rank(const double *sorted, size_t n, double attained, double delta)
 {
@@ -29,7 +27,7 @@ naive_rank(const double *sorted, size_t n, double attained, double delta)
 		if (sorted[i] < value)
 			continue;
 		n_above++;
-		/* The last sample is never one that ends in time. */
+		/* The last sample never ends in time. */
 		if (!is_last &&
 		    (sorted[i] <= value - 1 + delta || value - 1 + delta > last - 1)) {
 			n_within++;
@@ -87,7 +85,7 @@ what_is_learnt_are_the_last_jobs(void **state)
 	gittins_learn(&learnt, NAN);
 	stats_sort(last, GITTINS_MAX_LEARNED);
 	gittins_give(&given, last, GITTINS_MAX_LEARNED);
-	gittins_learn(&given, 7); /* It knows all there is. */
+	gittins_learn(&given, 7); /* It already has all samples. */
 	assert_int_equal(learnt.sorted.n, GITTINS_MAX_LEARNED);
 	for (size_t i = 0; i < GITTINS_MAX_LEARNED; i++) {
 		assert_true(learnt.sorted.items[i] == given.sorted.items[i]);

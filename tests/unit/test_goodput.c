@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * test_goodput.c - how fast jobs learn: by hand, and fitted to what was measured.
- */
+/* test_goodput.c - goodput models, by hand and fitted to measurements */
 #include <math.h>
 #include <string.h>
 
@@ -24,13 +22,13 @@ static void
 an_iteration_is_as_by_hand(void **state)
 {
 	(void)state;
-	/* T_grad = 0.3, and nothing to exchange. */
+	/* T_grad = 0.3, and no exchange. */
 	assert_near(goodput_iteration_s(&model, 1, 1, (struct goodput_batch){ 20, 0 }),
 		    0.3, 1e-12);
-	/* Twice more: 0.6 + 0.3. */
+	/* With two accumulation steps: 0.6 + 0.3. */
 	assert_near(goodput_iteration_s(&model, 1, 1, (struct goodput_batch){ 20, 2 }),
 		    0.9, 1e-12);
-	/* T_sync = 0.05 + 2 * 0.005 = 0.06 within a node, 0.2 + 2 * 0.02 between two. */
+	/* T_sync = 0.05 + 2 * 0.005 within a node, 0.2 + 2 * 0.02 between two. */
 	assert_near(goodput_iteration_s(&model, 1, 4, (struct goodput_batch){ 20, 0 }),
 		    sqrt(0.09 + 0.0036), 1e-12);
 	assert_near(goodput_iteration_s(&model, 2, 4, (struct goodput_batch){ 20, 1 }),
@@ -64,7 +62,7 @@ the_best_batch_is_not_worse_than_any_of_a_gpu(void **state)
 				any = fmax(any, goodput_at(&model, 1, n_gpus,
 							   (struct goodput_batch){
 								   local, 0 }));
-		/* Of 50 sizes one is near the best. */
+		/* One of 50 sizes is close to the optimum. */
 		assert_true(best >= 0.995 * any);
 	}
 	/* More GPUs than smallest batches. */
@@ -72,7 +70,7 @@ the_best_batch_is_not_worse_than_any_of_a_gpu(void **state)
 	assert_int_equal(batch.local, 0);
 }
 
-/* What was made by a model is foretold to a few per cent, measured or not. */
+/* A fit to a model's values predicts other values within a few per cent. */
 static void
 a_fit_foretells_what_was_not_measured(void **state)
 {
@@ -124,7 +122,7 @@ what_no_sample_tells_is_taken_to_be_good(void **state)
 		0.3, 0.003);
 }
 
-/* A valley that bends (Rosenbrock), whose least is outside of the bounds, or in them. */
+/* A curved valley (Rosenbrock) with its minimum inside or outside of the bounds. */
 static double
 valley(void *ctx, const double *x)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_grid.c - a link in time slots, against adding up every slot. */
+/* test_grid.c - a link in time slots, against adding up every slot */
 #include "lib/base/rng.h"
 #include "scheduler/core/solve/grid.h"
 #include "tests/unit/test.h"
@@ -33,7 +33,7 @@ draw_jobs(struct pieces *p, struct rng *rng, int64_t period_us)
 	}
 }
 
-/* The excess with all jobs at their slots, but job j at 'slot'; or without it. */
+/* The excess with job j at 'slot', or without j; all others at their slots. */
 static int32_t
 walk(const struct grid *grid, size_t j, size_t slot, bool is_there)
 {
@@ -55,7 +55,7 @@ walk(const struct grid *grid, size_t j, size_t slot, bool is_there)
 	return sum;
 }
 
-/* Every place of every job, with the vectors of this machine or without. */
+/* Every place of every job, with and without vector instructions. */
 static void
 check_lines(struct grid *grid)
 {

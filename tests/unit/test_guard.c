@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_guard.c - the guardian takes back what is pinned when its daemon is gone, and only
- * then; and the daemon has one.  With a real Slurm: tests/net/scheduler_killed.sh.
+ * test_guard.c - the guardian takes back pins when its daemon is gone and only then,
+ * and the daemon has a guardian; tests/net/scheduler_killed.sh uses a real Slurm
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -61,7 +61,7 @@ make_folder(struct lab *lab)
 	snprintf(lab->socket, sizeof lab->socket, "%s/socket", lab->dir);
 }
 
-/* It does not hear signals from when it has its name. */
+/* From the time it has its name, it ignores signals. */
 static bool
 is_named(pid_t pid)
 {
@@ -102,7 +102,7 @@ set_up(struct lab *lab)
 		usleep(1000);
 }
 
-/* Lets the daemon end, and the guardian. */
+/* Ends the daemon, then waits for the guardian. */
 static void
 daemon_ends(struct lab *lab, const char *wanted)
 {
@@ -215,7 +215,7 @@ only_the_daemon_starts_one(void **state)
 
 /* ---- The daemon's side ----------------------------------------------------------- */
 
-/* In place of the guardian: tells what it is given, and then what it reads. */
+/* Replaces the guardian: records its arguments, then its input. */
 #define STAND_IN                                                               \
 	"#!/bin/sh\n"                                                          \
 	"d=${0%/*}\n"                                                          \
@@ -231,7 +231,7 @@ struct side {
 	struct loop *loop;
 	struct guard *guard;
 	const char *awaited;
-	char *found; /* Owned.  The text of what was awaited. */
+	char *found; /* Owned; the text that was awaited. */
 };
 
 static void
@@ -263,7 +263,7 @@ on_look(void *ctx, int64_t now_ns, int64_t missed)
 		loop_stop(side->loop, 0);
 }
 
-/* The text of that file, when it is there, which is taken away; a new string. */
+/* Waits for a file; returns its text, a new string, and removes the file. */
 static char *
 side_await(struct side *side, const char *name)
 {
@@ -302,7 +302,7 @@ it_has_a_pipe_and_a_session_and_nothing_else(void **state)
 {
 	struct side side;
 	char *pid, *args;
-	int extra = dup(STDIN_FILENO); /* One of ours that is not closed at exec. */
+	int extra = dup(STDIN_FILENO); /* A descriptor that is not closed at exec. */
 
 	(void)state;
 	side_begin(&side, STAND_IN);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files written after the example in Cumulus Linux's manual; none was recorded. */
+/* test_hft.c - files after the example in Cumulus Linux's manual; none was recorded */
 #include <errno.h>
 
 #include "collector/import/hft.h"
@@ -20,7 +20,7 @@ parse(const char *text, enum hft_counts counts, struct hft *ret_hft, struct err 
 	return error;
 }
 
-/* The manual's example, its comma left out as there, with a queue's data. */
+/* The manual's example with its missing comma, and a queue's data. */
 static const char manual[] =
 	"{\n"
 	"  \"hostname\":  \"leaf01\"\n"
@@ -115,7 +115,7 @@ samples_become_bins_of_the_port(void **state)
 	} while (error == 0);
 	assert_int_equal(error, -ENODATA);
 	binner_raw(sink.binner, 1000000, 1000005, &frame);
-	assert_int_equal(frame.series.n, 1); /* Octets in were not there. */
+	assert_int_equal(frame.series.n, 1); /* Octets in were absent. */
 	assert_int_equal(frame.series.items[0].direction, TELE_TX);
 	assert_int_equal(frame.bins.items[0], 1000);
 	assert_int_equal(frame.bins.items[1], 0);

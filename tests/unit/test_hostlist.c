@@ -31,7 +31,7 @@ free_names(struct names *names)
 	vec_free(&names->list);
 }
 
-/* 'want' has the names with blanks between them. */
+/* 'want' has the names, separated by blanks. */
 static void
 assert_expands(const char *text, const char *want)
 {
@@ -177,7 +177,7 @@ neighbours_fold_into_ranges(void **state)
 		     2, "n10[000000000000000019-000000000000000020]");
 }
 
-/* A name of few parts, so that neighbours are likely. */
+/* Names of few parts, so that neighbors are likely. */
 static char *
 random_name(struct rng *rng, const char *before)
 {
@@ -186,7 +186,7 @@ random_name(struct rng *rng, const char *before)
 	unsigned long long number = rng_below(rng, 12);
 	size_t last = before ? strcspn(before, "0123456789") : 0;
 
-	/* Half of the names go on from the one before. */
+	/* Half of the names continue from the previous one. */
 	if (before && before[last] && rng_below(rng, 2)) {
 		const char *end = before + last + strspn(before + last, "0123456789");
 		int width = before[last] == '0' ? (int)(end - before - (long)last) : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The HTTP server in a daemon's loop, asked by a process of its own. */
+/* test_http.c - the HTTP server in a daemon's loop, with clients in child processes */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -22,7 +22,7 @@ write_metrics(void *ctx, struct strbuf *out)
 	strbuf_printf(out, "asked %d\n", ++*(int *)ctx);
 }
 
-/* More than a socket takes at once. */
+/* More than a socket buffer takes at once. */
 static void
 write_much(void *ctx, struct strbuf *out)
 {
@@ -50,7 +50,7 @@ on_text(void *ctx)
 		loop_stop(asked->loop, 0);
 }
 
-/* Sends 'request' to the port, and what comes back to 'out'. */
+/* Sends 'request' to the port; copies the reply to 'out'. */
 static void
 ask(unsigned port, const char *request, int out)
 {
@@ -77,7 +77,7 @@ ask(unsigned port, const char *request, int out)
 	_exit(0);
 }
 
-/* Long ones, and empty ones between them. */
+/* Long pieces with empty ones between them. */
 static bool
 write_pieces(void *ctx, struct http_place *place, struct strbuf *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_http_ask.c - one question that is waited for: to a server of ours, and to worse ones. */
+/* test_http_ask.c - one blocking HTTP request, to our server and to misbehaving ones */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 
 #define SECOND_NS INT64_C(1000000000)
 
-/* Answers with the request twice. */
+/* Answers with the request, twice. */
 static void
 answer(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
@@ -74,7 +74,7 @@ a_question_gets_its_answer_by_port_or_path(void **state)
 
 	(void)state;
 	peer = http_peer_ours(NULL, 0, routes, 3);
-	/* Over TCP it is not known who asks. */
+	/* Over TCP the peer is unknown. */
 	assert_twice(peer.address, -1);
 	http_peer_stop(&peer);
 	snprintf(path, sizeof path, "/tmp/antiphase-ask-%d.sock", (int)getpid());
@@ -185,7 +185,7 @@ an_address_is_told_from_a_file(void **state)
 	assert_null(http_ask_address("/run/x.sock"));
 	assert_null(http_ask_address("unix:x.sock"));
 	assert_null(http_ask_address("tcp://127.0.0.1:7462"));
-	/* In the clear nothing is asked of other hosts. */
+	/* Requests to other hosts are never sent unencrypted. */
 	assert_int_equal(post("192.0.2.1:7462", "/twice", "x", &reply, &err), -EACCES);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_http_call.c - requests from a loop: to a server of ours, and to worse ones. */
+/* test_http_call.c - HTTP requests from a loop, to good and misbehaving servers */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Routes, tokens and bodies over HTTP. */
+/* test_http_routes.c - routes, tokens and bodies over HTTP */
 #include <errno.h>
 #include <fcntl.h>
 
@@ -47,7 +47,7 @@ a_page_in_a_browser_may_not_post(void **state)
 	(void)state;
 	expect(&s, "POST /echo/1", "Origin: http://x\r\n", "a", 403, "\"cross_site\"");
 	expect(&s, "GET /echo/1", "Origin: http://x\r\n", NULL, 200, "GET [1]");
-	/* A page that has the token is one of its user's. */
+	/* A page that has the token acts for its user. */
 	expect(&s, "POST /change",
 	       "Origin: http://x\r\nAuthorization: Bearer the-token-of-this-test\r\n",
 	       "a", 200, "POST");
@@ -169,7 +169,7 @@ a_body_that_is_too_long_is_refused(void **state)
 	expect(&s, "POST /echo/1", "", body, 413, "\"code\": \"too_large\"");
 	expect(&s, "POST /large", "", body, 200, " 1001\n");
 	expect(&s, "POST /large", "", large, 200, "(long)");
-	/* One that does not say how long it is. */
+	/* A request without a length. */
 	strbuf_puts(&chunked,
 		    "POST /echo/1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
 		    "Transfer-Encoding: chunked\r\n\r\n");
@@ -182,7 +182,7 @@ a_body_that_is_too_long_is_refused(void **state)
 	assert_memory_equal(reply, "HTTP/1.1 413 ", 13);
 	free(reply);
 	close(fd);
-	/* One that says that it is endless. */
+	/* A request that claims to be endless. */
 	fd = connect_to(&s);
 	send_text(fd, "POST /large HTTP/1.1\r\nHost: x\r\n"
 		      "Content-Length: 99999999999\r\n\r\nbbb");
@@ -220,7 +220,7 @@ headers_that_are_too_long_are_refused(void **state)
 	stop_quietly(&s);
 }
 
-/* Sends a byte each 100 ms until the connection is cut; returns after how long. */
+/* Sends a byte every 100 ms until the connection is cut; returns the time taken. */
 static int64_t
 trickle(const struct server *server, const char *start_)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events over HTTP: who hears them, and who is let go. */
+/* test_http_streams.c - events over HTTP: delivery, and disconnected listeners */
 #include "tests/unit/http_server.h"
 
 #define LISTEN "GET /events HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -27,7 +27,7 @@ listeners_hear_events(void **state)
 		free(reply);
 	}
 	close(fds[0]);
-	/* That one is gone shows as something is sent to it. */
+	/* A closed connection is noticed when the server sends. */
 	for (int i = 0; i < 3; i++)
 		expect(&s, "POST /tell/3", "", "", 200, "told");
 	expect(&s, "GET /counts", "", NULL, 200, "listeners 1\n");

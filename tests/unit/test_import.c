@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files through 'import' into a recording, and the recording read again. */
+/* test_import.c - files imported into a recording, and the recording read again */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ remove_folder(void **state)
 	return system(command);
 }
 
-/* Runs it; the exit status.  What it says on stderr is in '*ret_said', if not NULL. */
+/* Runs 'import'; returns the exit status.  '*ret_said' gets stderr, if not NULL. */
 static int
 import(const char *const *words, char **ret_said)
 {
@@ -61,10 +61,10 @@ import(const char *const *words, char **ret_said)
 	return status;
 }
 
-/* What a recording says of one interface's series of all its traffic. */
+/* The totals of one interface, all traffic, in a recording. */
 struct sums {
-	uint64_t raw[2];    /* Of the bins. */
-	uint64_t window[2]; /* Of the summaries' windows. */
+	uint64_t raw[2];    /* From bins. */
+	uint64_t window[2]; /* From the windows of summaries. */
 	uint64_t total[2];
 	size_t n_frames, n_gaps;
 	int64_t first_ms, last_ms;
@@ -180,7 +180,7 @@ every_byte_of_a_capture_is_in_the_recording(void **state)
 	assert_int_equal(sums.first_ms, 5000);
 	assert_int_equal(sums.last_ms, 5700 + 2999 * 3 + 9000 + 1);
 	assert_string_equal(sums.hosts[0], "p7");
-	assert_int_equal(sums.n_gaps, 2 * 700); /* Before the capture began. */
+	assert_int_equal(sums.n_gaps, 2 * 700); /* Before the start of the capture. */
 }
 
 static void

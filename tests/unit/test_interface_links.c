@@ -64,7 +64,7 @@ assert_attached(const struct topo *topo, const struct observed *seen, const char
 	assert_int_not_equal(at.rx, TOPO_NONE);
 }
 
-/* One node's one port has one neighbour. */
+/* Reports one neighbor of one port of a node. */
 static void
 say(struct observed *seen, const char *node, const char *port, const char *peer,
     const char *peer_port, const char *alias)
@@ -90,7 +90,7 @@ a_port_of_that_name_comes_first(void **state)
 	assert_attached(topo, NULL, "h1", "e1", "h1:e1>leaf1:swp2", "leaf1:swp2>h1:e1");
 	assert_attached(topo, NULL, "leaf0", "swp9", "leaf0:swp9>spine:p1",
 			"spine:p1>leaf0:swp9");
-	/* Even where LLDP has it elsewhere: that is a fault, which diff finds. */
+	/* Even against LLDP: that is a fault for the differences. */
 	say(seen, "h1", "e1", "leaf0", "swp2", NULL);
 	assert_attached(topo, seen, "h1", "e1", "h1:e1>leaf1:swp2", "leaf1:swp2>h1:e1");
 	observed_free(seen);
@@ -109,7 +109,7 @@ the_only_cable_of_a_host_is_the_one(void **state)
 			"leaf0:swp1>h0:p0");
 	assert_attached(topo, NULL, "h0", "lo", NULL, NULL);
 	assert_attached(topo, NULL, "h0", "", NULL, NULL);
-	/* A switch with one cable is no host. */
+	/* A switch with one cable is not a host. */
 	assert_attached(topo, NULL, "spine", "eth0", NULL, NULL);
 	topo_unref(topo);
 }
@@ -168,10 +168,10 @@ the_neighbours_port_tells_which_cable(void **state)
 	say(seen, "h2", "eth1", "leaf0.lab", "02:42:ac:11:00:02", "swp4");
 	assert_attached(topo, seen, "h2", "eth1", "h2:p1>leaf0:swp4",
 			"leaf0:swp4>h2:p1");
-	/* One cable to leaf1, whatever its port is called. */
+	/* One cable to leaf1, whatever the port's name. */
 	say(seen, "h2", "eth2", "leaf1", "Ethernet12", NULL);
 	assert_attached(topo, seen, "h2", "eth2", "h2:p2>leaf1:p7", "leaf1:p7>h2:p2");
-	/* Two to leaf0, and the port is neither's. */
+	/* Two cables to leaf0, and the port is neither's. */
 	say(seen, "h2", "eth3", "leaf0", "swp44", NULL);
 	assert_attached(topo, seen, "h2", "eth3", NULL, NULL);
 	observed_free(seen);
@@ -188,7 +188,7 @@ what_only_the_other_end_saw_serves_too(void **state)
 	say(seen, "leaf0", "swp3", "h2", "mac", "eth0");
 	assert_attached(topo, seen, "h2", "eth0", "h2:p0>leaf0:swp3",
 			"leaf0:swp3>h2:p0");
-	/* A switch's own name for its port, by what a host saw there. */
+	/* A switch's own name for its port, as reported by a host. */
 	say(seen, "h2", "eth2", "leaf1", "Ethernet12", NULL);
 	assert_attached(topo, seen, "leaf1", "Ethernet12", "leaf1:p7>h2:p2",
 			"h2:p2>leaf1:p7");

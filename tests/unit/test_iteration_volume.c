@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of scheduler/live/iteration_volume.h: what a job sends in an iteration. */
+/* test_iteration_volume.c - the bytes that a job sends per iteration */
 #include <errno.h>
 
 #include "scheduler/live/iteration_volume.h"
@@ -19,7 +19,7 @@ struct lab {
 	size_t n_series;
 };
 
-/* What a job's hosts send, frame by frame of 100 ms, and how far each has told of it. */
+/* Traffic of a job's hosts in frames of 100 ms, up to a time for each host. */
 static void
 feed(struct live *live, const struct frames_square *square, int h, int64_t to_ms,
      int64_t offset_ms)
@@ -34,7 +34,7 @@ feed(struct live *live, const struct frames_square *square, int h, int64_t to_ms
 		for (int d = TELE_TX; d <= TELE_RX; d++)
 			frames_add(&frame, "p0", 50e9, "a", (enum tele_direction)d,
 				   frames_square, square);
-		/* Little, beside the collectives. */
+		/* A little traffic besides the collectives. */
 		if (h == 0) {
 			struct frames_square aside = { 100, 50, 1, 900 };
 
@@ -96,7 +96,7 @@ bytes_of_an_iteration_are_the_same_however_long_it_takes(void **state)
 						 5, &sent),
 			0);
 		assert_int_equal(sent.n_iterations, 5);
-		assert_int_equal(sent.n_series, 4); /* Without what is beside it. */
+		assert_int_equal(sent.n_series, 4); /* Without the other traffic. */
 		assert_near(sent.bytes, 3.2e6, 1e4);
 		assert_true(sent.within_frac > 0.99);
 		assert_true(sent.busy_frac > 0.95);
@@ -116,7 +116,7 @@ only_iterations_that_all_hosts_told_of_count(void **state)
 	(void)state;
 	lab_open(&lab, &square, T0 + 1300, 400);
 	iterations(its, 12, 220, 80);
-	/* Up to 900: three are over. */
+	/* Up to 900 ms: three iterations are complete. */
 	assert_int_equal(iteration_volume_measure(lab.live, lab.series, lab.n_series, 0,
 						  its, 5, &sent),
 			 0);
@@ -134,7 +134,7 @@ only_iterations_that_all_hosts_told_of_count(void **state)
 	assert_int_equal(iteration_volume_measure(lab.live, NULL, 0, 0, its, 5, &sent),
 			 -ENODATA);
 	lab_close(&lab);
-	/* Of many, the last ones; what is no longer kept does not count. */
+	/* Of many iterations the last ones count, and only within the kept time. */
 	lab_open(&lab, &square, T0 + 60000, 0);
 	iterations(its, 12, 20, 80);
 	assert_int_equal(iteration_volume_measure(lab.live, lab.series, lab.n_series, 0,
@@ -149,7 +149,7 @@ only_iterations_that_all_hosts_told_of_count(void **state)
 	lab_close(&lab);
 }
 
-/* 12 s each: of three that are over one is within what is kept. */
+/* 12 s each: of three complete ones, one is within the kept time. */
 static void
 of_long_iterations_fewer_are_enough(void **state)
 {
@@ -191,14 +191,14 @@ collectives_that_are_spread_or_wait_are_told_from_those_that_send(void **state)
 						  its, 5, &sent),
 			 0);
 	assert_near(sent.within_frac, 0.52, 0.02);
-	/* 180 ms, of which 80 are sending. */
+	/* 180 ms, 80 of them sending. */
 	iterations(its, 5, 220, 180);
 	assert_int_equal(iteration_volume_measure(lab.live, lab.series, lab.n_series, 0,
 						  its, 5, &sent),
 			 0);
 	assert_true(sent.within_frac > 0.99);
 	assert_near(sent.busy_frac, 0.47, 0.04);
-	/* Sent before the iteration begins. */
+	/* Sent before the begin of the iteration. */
 	iterations(its, 5, 310, 80);
 	assert_int_equal(iteration_volume_measure(lab.live, lab.series, lab.n_series, 0,
 						  its, 4, &sent),

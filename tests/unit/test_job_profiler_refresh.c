@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of scheduler/live/job_profiler.h: many jobs, some at a time and in steps. */
+/* test_job_profiler_refresh.c - profiles of many jobs, refreshed in steps */
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
 #include "tests/unit/frames.h"
@@ -40,7 +40,7 @@ enum {
 	A_ROUND = 6
 };
 
-/* How many have been tried since; updates 'tried_ns'. */
+/* Number of jobs tried since; updates 'tried_ns'. */
 static int
 count_tried(const struct job_profiler *online, int64_t tried_ns[N_MANY])
 {
@@ -49,7 +49,7 @@ count_tried(const struct job_profiler *online, int64_t tried_ns[N_MANY])
 	for (uint32_t j = 0; j < N_MANY; j++) {
 		const struct profiled_job *job = job_profiler_find(online, j);
 
-		/* They are found in the first steps of the first round. */
+		/* The jobs are found in the first steps of the first round. */
 		if (!job)
 			continue;
 		n_tried += job->tried_ns > tried_ns[j];
@@ -58,7 +58,7 @@ count_tried(const struct job_profiler *online, int64_t tried_ns[N_MANY])
 	return n_tried;
 }
 
-/* A round that is not over when the next one begins goes on with those that it left. */
+/* A round that is late when the next one is due continues with the remaining jobs. */
 static void
 in_rounds_of_some_every_job_has_its_turn(void **state)
 {
@@ -81,11 +81,11 @@ in_rounds_of_some_every_job_has_its_turn(void **state)
 		while (n_tried < A_ROUND) {
 			assert_true(job_profiler_next(online, live));
 			n_tried += count_tried(online, tried_ns);
-			/* Frames come in between. */
+			/* Frames arrive in between. */
 			if (n_steps++ == 3)
 				feed_many(live, 12 + 5 * round + 5, N_MANY, TELE_RAW);
 		}
-		/* None is done in one step. */
+		/* No job is done in one step. */
 		assert_true(n_steps > 5 * A_ROUND);
 		job_profiler_next(online, live);
 		job_profiler_next(online, live);
@@ -113,7 +113,7 @@ in_steps_the_same_is_found_as_at_once(void **state)
 	assert_true(job_profiler_begin(stepped, live));
 	for (int i = 0; i < 9; i++)
 		assert_true(job_profiler_next(stepped, live));
-	/* What comes while a job is in hand is for the next time. */
+	/* Data that arrives during a job's refresh counts in the next one. */
 	feed_many(live, 17, 3, TELE_RAW);
 	while (!job_profiler_find(stepped, 0)->has_estimate)
 		assert_true(job_profiler_next(stepped, live));
@@ -166,7 +166,7 @@ a_round_that_is_stopped_is_over_and_the_next_one_begins_anew(void **state)
 	live_free(live);
 }
 
-/* Of the list, which is made anew in steps: it has but jobs that are there. */
+/* The list is rebuilt in steps and contains only present jobs. */
 static size_t
 count_listed(const struct job_profiler *online)
 {
@@ -216,7 +216,7 @@ jobs_that_ended_are_not_listed_in_any_step(void **state)
 
 	(void)state;
 	for (int s = 0; s < 150; s++) {
-		/* One of three stays, and one comes when two have ended. */
+		/* One of three stays, and one comes after two have ended. */
 		feed_many(live, s, s < 20 ? 3 : s < 140 ? 1 : 2, TELE_RAW);
 		if (!job_profiler_begin(online, live))
 			continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs named by hand, over a restart; in a tree of directories of our own. */
+/* test_job_registry.c - jobs registered by hand, across a restart, in a test tree */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,7 +189,7 @@ a_line_that_was_cut_off_loses_itself_alone(void **state)
 	free(now);
 }
 
-/* As many as there may be are added, listed and found again; then one is refused. */
+/* Adds, lists and finds the maximum number of jobs; then one is refused. */
 static void
 ten_thousand_are_taken_up_to_the_limit_and_then_refused(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_joblist.c - the jobs of a trace as a cluster takes them: their order, times, numbers
- * of names, and which are left out.
+ * test_joblist.c - the jobs of a trace as a cluster takes them: order, times, numbered
+ * names, and jobs that are left out
  */
 #include <errno.h>
 #include <math.h>
@@ -29,7 +29,7 @@ load(const char *text, const struct joblist_filter *filter)
 		fail_msg("%s", err.text);
 }
 
-/* Ids with blanks between. */
+/* Ids, separated by blanks. */
 static void
 assert_ids(const char *want)
 {
@@ -131,7 +131,7 @@ a_filter_has_its_first_time_and_not_its_last(void **state)
 	filter.max_duration_s = 300;
 	load(text, &filter);
 	assert_ids("b c");
-	/* What is not known is not too short: it is not filtered. */
+	/* An unknown duration is not filtered as too short. */
 	assert_int_equal(list.n_no_duration, 1);
 
 	joblist_filter_init(&filter);

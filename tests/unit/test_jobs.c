@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What antiphase-scheduler knows of jobs, without its loop. */
+/* test_jobs.c - what antiphase-scheduler knows of jobs, without its loop */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ fixture_fini(struct fixture *f)
 	free(more);
 }
 
-/* The cluster's scheduler has this one job. */
+/* A snapshot of the scheduler with this one job. */
 static void
 look(struct fixture *f)
 {
@@ -68,7 +68,7 @@ look(struct fixture *f)
 						 .n_jobs = 1 };
 }
 
-/* It has run: its profile is remembered. */
+/* The job has run: its profile is stored. */
 static void
 run(struct fixture *f)
 {
@@ -106,7 +106,7 @@ take_text(void *ctx, const char *key, int64_t at_us, const char *json)
 	return true;
 }
 
-/* What is remembered was found so long ago. */
+/* Makes the stored profile older. */
 static void
 grow_old(struct fixture *f, int64_t by_us)
 {
@@ -153,7 +153,7 @@ read_doc(const struct fixture *f, const char *name, struct said *said)
 	json_doc_free(doc);
 }
 
-/* What another job that waits now is told; it is its user's to declare something. */
+/* What a waiting job inherits from a run; a user's declaration goes first. */
 static const struct case_of_run {
 	const char *what, *name, *user, *comment;
 	uint32_t n_nodes;
@@ -215,13 +215,13 @@ earlier_runs_are_no_jobs_after_a_restart(void **state)
 	run(&f);
 	f.d.snapshot.n_jobs = 0;
 	jobs_set_fabric(f.d.jobs);
-	/* The job itself is gone on with; the run that is remembered is none. */
+	/* The job itself is continued; the stored run is not usable. */
 	assert_non_null(jobs_find(f.d.jobs, "4711"));
 	assert_null(jobs_find(f.d.jobs, "ann/train"));
 	fixture_fini(&f);
 }
 
-/* However many come and go: the list is as long as many of them were there at once. */
+/* The list grows with the number of concurrent jobs, not with all jobs. */
 static void
 places_of_jobs_that_are_gone_are_used_again(void **state)
 {
@@ -272,7 +272,7 @@ outcome_of(const struct fixture *f, const char *name, const char *part,
 	return json_find(outcome, part);
 }
 
-/* A job that was placed runs where it was told to, or elsewhere; it has no traffic yet. */
+/* A placed job runs on its nodes or elsewhere; it has no traffic yet. */
 static void
 where_a_placed_job_runs_is_kept(void **state)
 {
@@ -309,7 +309,7 @@ where_a_placed_job_runs_is_kept(void **state)
 		assert_non_null(kept);
 		assert_non_null(strstr(kept, is_elsewhere ? "\"followed\": false"
 							  : "\"followed\": true"));
-		/* Told once. */
+		/* Reported once. */
 		outcomes_tick(f.d.outcomes);
 		assert_int_equal(outcomes_n_followed(f.d.outcomes), !is_elsewhere);
 		free(kept);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What antiphase-scheduler knows of jobs by their pacers alone, without its loop, and
- * before their traffic has been looked at even once.
+ * test_jobs_pacer.c - what antiphase-scheduler learns about jobs from their pacers
+ * alone, before it looks at their traffic for the first time
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,27 +15,27 @@
 
 #define T0        INT64_C(8000000)
 #define MS        INT64_C(1000000)
-#define FULL      6250000u /* Bytes a millisecond at 50 Gb/s. */
-#define SEND_MS   80       /* Of a job alone. */
+#define FULL      6250000u /* Bytes per millisecond at 50 Gb/s. */
+#define SEND_MS   80       /* Of an isolated job. */
 #define MAX_HOSTS 4
 
-/* A job of two hosts, and its pacer. */
+/* A job of two hosts with its pacer. */
 struct run {
 	const char *name;
 	int hosts[2];
 	uint32_t pid;
 	uint32_t bytes_per_ms;
 	int64_t compute_ms, comm_ms;
-	int64_t begin_ms[64]; /* Of its iterations. */
-	uint64_t n;           /* So many have been told of. */
-	uint64_t n_odd; /* Of the first ones, only a third of their sending is told. */
+	int64_t begin_ms[64]; /* Begins of its iterations. */
+	uint64_t n;           /* Number of reported iterations. */
+	uint64_t n_odd; /* The first ones, which report a third of their sending. */
 };
 
 struct lab {
 	struct daemon_parts d;
 	struct run runs[2];
 	size_t n_runs;
-	int64_t now_ms; /* Up to then it is told. */
+	int64_t now_ms; /* Reported up to this time. */
 	uint64_t sequence, pace_sequence;
 };
 
@@ -61,7 +61,7 @@ lab_close(struct lab *lab)
 	parts_close(&lab->d);
 }
 
-/* Rank 0 begins an iteration; 'comm_ms' are of the one before. */
+/* Rank 0 begins an iteration; 'comm_ms' belongs to the previous one. */
 static void
 tell_row(struct lab *lab, const char *job, int host, uint32_t pid, uint64_t number,
 	 int64_t begin_ms, int64_t comm_ms, bool is_over)
@@ -97,7 +97,7 @@ bytes_of(const void *ctx, int64_t ms)
 	return k && ms - run->begin_ms[k - 1] < run->comm_ms ? run->bytes_per_ms : 0;
 }
 
-/* What each host sent in the last 100 ms. */
+/* Reports what each host sent in the last 100 ms. */
 static void
 tell_traffic(struct lab *lab)
 {
@@ -131,7 +131,7 @@ scan_links(struct lab *lab)
 		continue;
 }
 
-/* What it costs is no matter here: time is that of the lab. */
+/* Cost is ignored here: the lab has its own clock. */
 static void
 pass(struct lab *lab)
 {
@@ -142,7 +142,7 @@ pass(struct lab *lab)
 	} while (lab->d.jobs->taking.running || lab->d.jobs->next_view);
 }
 
-/* The daemon's passes, ten a second. */
+/* Runs the daemon's passes, ten per second. */
 static void
 lab_run(struct lab *lab, int64_t n_ms)
 {
@@ -192,7 +192,7 @@ a_job_is_known_after_four_iterations(void **state)
 	(void)state;
 	lab_open(&lab);
 	lab_run(&lab, 800);
-	assert_int_equal(lab.runs[0].n, 4); /* Of which three are over. */
+	assert_int_equal(lab.runs[0].n, 4); /* Three are complete. */
 	assert_null(known(&lab, "4711"));
 	lab_run(&lab, 400);
 	job = known(&lab, "4711");
@@ -205,19 +205,19 @@ a_job_is_known_after_four_iterations(void **state)
 	assert_true(job->is_by_pacer && job->is_shiftable);
 	assert_non_null(strstr(job->doc, "\"source\": \"pacer\""));
 	assert_non_null(strstr(job->doc, "\"iterations\": 4"));
-	/* Its next onset is foretold already. */
+	/* Its next onset is already predicted. */
 	pace_state(lab.d.pace, job, &followed);
 	assert_true(followed.is_tracked);
 	assert_int_equal(followed.period_us, 200000);
 	assert_int_equal(followed.last_begin_ns,
 			 lab.runs[0].begin_ms[lab.runs[0].n - 1] * MS);
-	/* It stays, though nothing has been found in its traffic. */
+	/* The profile stays although the traffic shows nothing. */
 	parts_update_jobs(&lab.d);
 	assert_non_null(known(&lab, "4711"));
 	lab_close(&lab);
 }
 
-/* Its first two are not of the kind that can be told from pacers, nor then the mean. */
+/* The first two iterations are not usable, nor is a mean that includes them. */
 static void
 a_job_whose_first_iterations_are_odd_is_known_soon_after(void **state)
 {
@@ -227,7 +227,7 @@ a_job_whose_first_iterations_are_odd_is_known_soon_after(void **state)
 	lab_open(&lab);
 	lab.runs[0].n_odd = 2;
 	lab_run(&lab, 1200);
-	assert_int_equal(lab.runs[0].n, 6); /* Of which five are over. */
+	assert_int_equal(lab.runs[0].n, 6); /* Five are complete. */
 	assert_null(known(&lab, "4711"));
 	lab_run(&lab, 400);
 	assert_int_equal(lab.runs[0].n, 8);
@@ -235,7 +235,7 @@ a_job_whose_first_iterations_are_odd_is_known_soon_after(void **state)
 	lab_close(&lab);
 }
 
-/* Both send at once from their first iteration on, at half the rate for twice as long. */
+/* Both send at once from the first iteration on, at half the rate for twice as long. */
 static void
 jobs_that_contend_from_the_begin_are_known_as_they_are_alone(void **state)
 {
@@ -285,7 +285,7 @@ another_compute_time_is_taken_up_at_once(void **state)
 	lab_close(&lab);
 }
 
-/* Rank 0 is 40 ms in collectives, while 80 are sent; or 190, of which 80 are sending. */
+/* Rank 0 is in collectives for 40 ms of 80 ms of sending, or for 190 ms with 80 ms. */
 static void
 spread_collectives_are_left_to_the_traffic(void **state)
 {
@@ -333,11 +333,11 @@ the_first_of_two_rank_0s_has_the_job(void **state)
 	assert_int_equal(job->profile.period_us, 200000);
 	assert_int_equal(job->pacer.pid, 71);
 	assert_int_equal(pace_counts(lab.d.pace).others, 12);
-	/* That the other one is over says nothing of the first, */
+	/* The end of the other run says nothing about the first, */
 	tell_row(&lab, "4711", 2, 99, 0, 0, 0, true);
 	assert_true(job->report_ns != 0);
 	assert_int_equal(job->pacer.pid, 71);
-	/* but when that is, the job is the other's. */
+	/* but after the first has ended, the job belongs to the other. */
 	tell_row(&lab, "4711", 0, 71, 0, 0, 0, true);
 	assert_int_equal(job->report_ns, 0);
 	tell_row(&lab, "4711", 2, 99, 2000, lab.now_ms, 10, false);
@@ -369,7 +369,7 @@ a_node_that_nobody_tells_of_is_taken_from_the_scheduler(void **state)
 	for (int is_heard = 0; is_heard < 2; is_heard++) {
 		lab_open(&lab);
 		lab.d.snapshot = snapshot;
-		lab.n_runs = is_heard ? 2 : 1; /* h3 is of the other job. */
+		lab.n_runs = is_heard ? 2 : 1; /* h3 belongs to the other job. */
 		lab_run(&lab, 100);
 		parts_update_jobs(&lab.d);
 		lab_run(&lab, 1500);
@@ -380,7 +380,7 @@ a_node_that_nobody_tells_of_is_taken_from_the_scheduler(void **state)
 	}
 }
 
-/* Iterations are told, but not what was sent: it waits for that, and not for ever. */
+/* Iterations are reported before the traffic: the job waits for it, with a limit. */
 static void
 nothing_is_known_before_hosts_have_told_of_the_traffic(void **state)
 {
@@ -398,7 +398,7 @@ nothing_is_known_before_hosts_have_told_of_the_traffic(void **state)
 	lab_close(&lab);
 }
 
-/* Jobs that come and go, and hostile reports: what waits to be looked at has an end. */
+/* Jobs come and go, and reports are hostile: the queue stays bounded. */
 static void
 what_is_told_of_jobs_that_are_gone_is_dropped(void **state)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * test_jobtrace_packed.c - traces that are compressed or in an archive, whole and damaged.
- */
+/* test_jobtrace_packed.c - compressed and archived traces, whole and damaged */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +14,7 @@
 #include "tests/unit/packed.h"
 #include "tests/unit/test.h"
 
-/* What is being read. */
+/* The text being read. */
 static struct memory_file file;
 
 static void
@@ -56,7 +54,7 @@ archives_and_compressed_files_are_read(void **state)
 	/* An archive is not a trace. */
 	assert_true(jobtrace_open(name, JOBTRACE_AUTO, &trace, &err) < 0);
 	assert_non_null(strstr(err.text, "is an archive; name a member as in"));
-	/* Cut off amid it. */
+	/* Cut off in the middle. */
 	assert_int_equal(truncate(name, 60), 0);
 	snprintf(member, sizeof member, "%s:in/t.csv", name);
 	assert_true(jobtrace_open(member, JOBTRACE_AUTO, &trace, &err) < 0);
@@ -68,7 +66,7 @@ static void
 what_is_packed_twice_or_by_a_program_is_refused(void **state)
 {
 	static const char text[] = "job_id,submit_s,duration_s,num_gpus\na,0,1,1\n";
-	/* Libarchive would run lrzip for it. */
+	/* Libarchive would run lrzip for this. */
 	static const char other[] = "LRZI\0\6 and so on, for longer than a header is";
 	struct jobtrace *trace;
 	struct err err = { 0 };
@@ -95,7 +93,7 @@ what_is_packed_twice_or_by_a_program_is_refused(void **state)
 	assert_non_null(strstr(err.text, "a zero byte"));
 }
 
-/* Not by libarchive, which does not look at the sums of gzip. */
+/* Found by us: libarchive does not check gzip's checksums. */
 static void
 packed_files_that_are_damaged_or_cut_off_are_errors(void **state)
 {
@@ -142,7 +140,7 @@ packed_files_that_are_damaged_or_cut_off_are_errors(void **state)
 		assert_true(r < 0);
 		assert_non_null(strstr(err.text, "it is cut off"));
 	}
-	/* One after another are one file. */
+	/* Concatenated files are one file. */
 	memcpy(damaged, bytes, n);
 	memcpy(damaged + n, bytes, n);
 	memory_file_set(&file, damaged, 2 * n);
@@ -150,11 +148,11 @@ packed_files_that_are_damaged_or_cut_off_are_errors(void **state)
 	while (jobtrace_next(trace, &job, &err) > 0)
 		;
 	assert_int_equal(jobtrace_counts(trace).jobs, 200);
-	assert_int_equal(jobtrace_counts(trace).malformed, 1); /* A header amid it. */
+	assert_int_equal(jobtrace_counts(trace).malformed, 1); /* A second header. */
 	jobtrace_close(trace);
 }
 
-/* A row of theirs goes over lines, and over blocks. */
+/* A row may span lines and blocks. */
 static void
 packed_files_have_rows_of_many_lines(void **state)
 {

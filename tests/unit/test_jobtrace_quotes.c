@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_jobtrace_quotes.c - fields in quotes, which may go over lines, and quotes that have no
- * end.
+ * test_jobtrace_quotes.c - quoted fields, also over several lines, and unclosed quotes
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +18,7 @@
 
 #define HEADER "job_id,submit_s,num_gpus,duration_s,note\n"
 
-/* What is being read. */
+/* The text being read. */
 static struct memory_file file;
 
 static struct jobtrace *
@@ -28,7 +27,7 @@ open_text(const char *text)
 	return jobtraces_open(&file, text, strlen(text));
 }
 
-/* The next job has that name, on that line. */
+/* The next job has this name and line number. */
 static void
 expect(struct jobtrace *trace, const char *id, uint64_t line)
 {
@@ -68,7 +67,7 @@ fields_in_quotes_go_over_lines(void **state)
 	expect_end(trace, 4, 0);
 	jobtrace_close(trace);
 
-	/* In the header; what stands behind a mark of UTF-8; where no header is. */
+	/* In the header, after a UTF-8 byte order mark, and without a header. */
 	trace = open_text("\xef\xbb\xbf\"of\nno \"\"use\"\"\",job_id,submit_s,num_gpus,"
 			  "duration_s\n\"1\n2\",a,0,1,5\n");
 	expect(trace, "a", 3);
@@ -115,7 +114,7 @@ a_quote_without_an_end_takes_its_line_alone(void **state)
 
 	static const struct {
 		const char *row;
-		unsigned n_lines; /* That are malformed. */
+		unsigned n_lines; /* Number of malformed lines. */
 		const char *says;
 	} cases[] = {
 		{ "j,1,1,2,\"", 1, unclosed },
@@ -123,7 +122,7 @@ a_quote_without_an_end_takes_its_line_alone(void **state)
 		{ "j,1,1,2,\"x\"\"", 1, unclosed },
 		{ "j,1,1,2,\"x\"y", 1, behind },
 		{ "j,1,1,2,\"x\ny\"z", 2, behind },
-		/* The second line opens one of its own. */
+		/* The second line opens a quote of its own. */
 		{ "j,1,1,2,\"x\ny\",\"z", 2, unclosed },
 	};
 
@@ -146,7 +145,7 @@ a_quote_without_an_end_takes_its_line_alone(void **state)
 	}
 }
 
-/* To the byte, and no memory for more. */
+/* Exact to the byte, and no memory beyond. */
 static void
 rows_end_within_a_mebibyte(void **state)
 {
@@ -172,7 +171,7 @@ rows_end_within_a_mebibyte(void **state)
 			struct jobtrace_job job;
 			struct err err = { 0 };
 
-			/* Each of its lines is a row, and none is one of this. */
+			/* Each of its lines is read as a row, and none parses. */
 			assert_int_equal(jobtrace_next(trace, &job, &err), -EINVAL);
 			assert_int_equal(jobtrace_counts(trace).rows, 100);
 			assert_non_null(strstr(jobtrace_fault(trace, 0),
@@ -185,7 +184,7 @@ rows_end_within_a_mebibyte(void **state)
 	}
 }
 
-/* What it reads is what RFC 4180 says of what was written; over many blocks of the file. */
+/* The reader agrees with RFC 4180, over many blocks of the file. */
 static void
 any_text_in_quotes_is_passed_over(void **state)
 {
@@ -228,7 +227,7 @@ any_text_in_quotes_is_passed_over(void **state)
 	free(lines);
 }
 
-/* By nothing but columns_split(): how many lines a row has, and how many fields. */
+/* Lines and fields of a row, found with columns_split() alone. */
 static size_t
 split_row(const char *const *lines, size_t n, int *ret_n_fields)
 {
@@ -247,7 +246,7 @@ split_row(const char *const *lines, size_t n, int *ret_n_fields)
 	return *ret_n_fields < 0 ? 1 : at;
 }
 
-/* What was found of one quote's end is not looked for again, and is what it would be. */
+/* The cached search for a closing quote gives the same result as a new search. */
 static void
 quotes_that_are_not_closed_are_told_as_by_themselves(void **state)
 {
@@ -259,7 +258,7 @@ quotes_that_are_not_closed_are_told_as_by_themselves(void **state)
 	enum {
 		N_TEXTS = 300,
 		N_LINES = 60,
-		N_GOOD = 1000 /* Before those, so that they are not too many. */
+		N_GOOD = 1000 /* First, to keep the share of bad rows low. */
 	};
 
 	struct rng rng;
@@ -269,7 +268,7 @@ quotes_that_are_not_closed_are_told_as_by_themselves(void **state)
 	for (int i = 0; i < N_TEXTS; i++) {
 		struct strbuf text = STRBUF_EMPTY;
 		const char *lines[N_LINES];
-		bool is_open[N_LINES]; /* Of each that is malformed. */
+		bool is_open[N_LINES]; /* Of each malformed line. */
 		struct jobtrace *trace;
 		size_t n_malformed = 0, n_rows = N_GOOD;
 
@@ -305,7 +304,7 @@ quotes_that_are_not_closed_are_told_as_by_themselves(void **state)
 	}
 }
 
-/* Looked through a mebibyte for each, 17 MB of them would take many minutes. */
+/* A search of a mebibyte for each of 17 MB would take many minutes. */
 static void
 many_quotes_that_are_not_closed_take_no_longer_than_a_few(void **state)
 {
@@ -332,7 +331,7 @@ many_quotes_that_are_not_closed_take_no_longer_than_a_few(void **state)
 	strbuf_free(&text);
 }
 
-/* Where a text is cut does not matter, and it says of the splitting what comes of it. */
+/* Cutting the text anywhere does not matter, and scanning agrees with splitting. */
 static void
 scanning_agrees_with_splitting(void **state)
 {

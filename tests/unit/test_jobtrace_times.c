@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * test_jobtrace_times.c - times that a trace may have, and those that make a row malformed.
- */
+/* test_jobtrace_times.c - times that a trace may have, and malformed ones */
 #include <string.h>
 
 #include "sim/trace/columns.h"
@@ -10,10 +8,10 @@
 #include "tests/unit/memory_file.h"
 #include "tests/unit/test.h"
 
-/* What is being read. */
+/* The text being read. */
 static struct memory_file file;
 
-/* The second row of three is malformed, and why. */
+/* The second row of three is malformed for this reason. */
 static void
 expect_fault(const char *text, const char *says)
 {
@@ -33,7 +31,7 @@ zones_have_hours(void **state)
 {
 	static const struct {
 		const char *zone;
-		double behind_s; /* NAN: it is none. */
+		double behind_s; /* NAN: no job. */
 	} cases[] = {
 		{ "", 0 },          { "Z", 0 },           { "+08:00", 28800 },
 		{ "+08", 28800 },   { "-03:30", -12600 }, { "+", NAN },
@@ -55,7 +53,7 @@ zones_have_hours(void **state)
 	}
 }
 
-/* Else what is written of it would not be read again. */
+/* Otherwise the written value could not be read again. */
 static void
 durations_that_are_counted_are_not_longer_than_those_that_are_told(void **state)
 {

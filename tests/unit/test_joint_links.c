@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_joint_links.c - links that make no loop, though they look like one. */
+/* test_joint_links.c - links that seem to form a loop but do not */
 #include "scheduler/core/solve/joint.h"
 #include "tests/unit/joint_fixture.h"
 #include "tests/unit/test.h"

@@ -8,7 +8,7 @@
 #include "lib/base/rng.h"
 #include "tests/unit/test.h"
 
-/* A document in memory that is being written. */
+/* A document being written to memory. */
 struct page {
 	struct jsonw w;
 	FILE *out;
@@ -145,7 +145,7 @@ bytes_that_are_no_utf8_become_the_replacement_character(void **state)
 		  "b\xe2\x82");
 	jsonw_end(&page.w);
 	page_end(&page);
-	/* RFC 8259, section 8.1: JSON text is UTF-8. */
+	/* JSON text must be UTF-8 (RFC 8259, section 8.1). */
 	assert_int_equal(json_parse("x", page.text, page.size, &doc, NULL), 0);
 	assert_null(strchr(page.text, 0xff));
 	json_doc_free(doc);

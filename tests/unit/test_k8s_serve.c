@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kube-scheduler's extender over a real socket, ranked by the advisor. */
+/* test_k8s_serve.c - the Kubernetes extender over a real socket with the advisor */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -68,7 +68,7 @@ stop(struct server *server)
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* The JSON of a reply with that status; its text is '*ret_reply'. */
+/* Posts; returns the JSON of a reply with 'status', and its text in '*ret_reply'. */
 static struct json_doc *
 post(const struct server *server, const char *path, const char *body, unsigned status,
      char **ret_reply)
@@ -90,11 +90,11 @@ post(const struct server *server, const char *path, const char *body, unsigned s
 
 /* ---- What it answers ------------------------------------------------------------- */
 
-/* Scores of all nodes: how many have each; the node of score 10 in 'best'. */
+/* Scores of all nodes: counts per score, and the node of score 10 in 'best'. */
 struct scores {
 	unsigned n[11];
 	char best[64];
-	char chosen[1024]; /* Those of 8 or more, with blanks. */
+	char chosen[1024]; /* Nodes of score 8 or more, separated by blanks. */
 };
 
 static struct scores
@@ -127,7 +127,7 @@ prioritize(const struct server *server, const char *body)
 	return scores;
 }
 
-/* Nodes that filter lets pass, and those that it fails. */
+/* Counts the nodes that filter passes, and those that it fails. */
 static void
 filter(const struct server *server, const char *body, size_t *ret_passed,
        size_t *ret_failed)
@@ -163,7 +163,7 @@ fabric(uint32_t n_leaves, uint32_t hosts_per_leaf)
 	return topo;
 }
 
-/* Every leaf but the second has a job that goes over its uplinks. */
+/* Every leaf except the second has a job that uses its uplinks. */
 static void
 crowd(struct k8s_lab *lab)
 {
@@ -185,18 +185,18 @@ pods_of_a_job_get_the_nodes_of_one_choice(void **state)
 		size_t passed, failed;
 
 		filter(&server, body, &passed, &failed);
-		/* Its own, and those of the choice that nobody has. */
+		/* Its own node, and the nodes of the choice that are still free. */
 		assert_int_equal(passed, 8 - pod);
 		assert_int_equal(passed + failed, topo_n_hosts(topo));
 		scores = prioritize(&server, body);
 		assert_int_equal(scores.n[10], 1);
 		assert_int_equal(scores.n[8], 8 - pod - 1);
-		/* Asked again, the same. */
+		/* A repeated request gets the same answer. */
 		assert_string_equal(prioritize(&server, body).best, scores.best);
 		snprintf(taken[pod], sizeof taken[pod], "%s", scores.best);
 		for (unsigned i = 0; i < pod; i++)
 			assert_string_not_equal(taken[i], taken[pod]);
-		/* Eight hosts of one leaf: nobody is in the way. */
+		/* Eight hosts of one leaf, without contention. */
 		assert_int_equal(topo_leaf_of(topo, topo_find_node(topo, taken[pod])),
 				 topo_leaf_of(topo, topo_find_node(topo, taken[0])));
 		free(body);
@@ -205,7 +205,7 @@ pods_of_a_job_get_the_nodes_of_one_choice(void **state)
 	topo_unref(topo);
 }
 
-/* Of places where nobody is in the way, that beside the pods which came before. */
+/* Among places without contention, the one beside the earlier pods. */
 static void
 later_pods_go_beside_earlier_ones(void **state)
 {
@@ -317,7 +317,7 @@ a_fabric_of_5000_nodes_is_answered_for(void **state)
 	topo_unref(topo);
 }
 
-/* As an extender has recorded them, beside a real kube-scheduler with 12 nodes. */
+/* Recorded by an extender beside a real kube-scheduler with 12 nodes. */
 static void
 recorded_requests_of_a_real_scheduler_are_answered_over_http(void **state)
 {
@@ -348,7 +348,7 @@ recorded_requests_of_a_real_scheduler_are_answered_over_http(void **state)
 	scores = prioritize(&server, body);
 	assert_int_equal(scores.n[10], 1);
 	free(body);
-	/* The other mode is refused, and the reason says what to set. */
+	/* The other mode is refused with a hint about the setting. */
 	assert_int_equal(file_read(SHARED_DATA
 				   "/k8s/nodeCacheCapable-false-filter.json",
 				   1 << 20, &body, &n, NULL),

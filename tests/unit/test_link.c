@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_link.c - the jobs of one link, against every other way to place them. */
+/* test_link.c - the jobs of one link against all other positions */
 #include "scheduler/core/solve/joint.h"
 #include "scheduler/core/solve/pair.h"
 #include "scheduler/core/solve/slot_search.h"
@@ -47,7 +47,7 @@ two_jobs_are_as_good_as_the_exact_pair(void **state)
 	}
 }
 
-/* All whole positions of up to three jobs with short periods, by walking. */
+/* The optimum over all whole positions of up to three jobs with short periods. */
 static double
 best_of_all_positions(const struct fixture *f)
 {
@@ -104,8 +104,8 @@ list_edges(const struct profile *profile, int64_t *edge_us)
 }
 
 /*
- * The least excess over all vertices at which two of the three pairs of jobs
- * have edges that meet.  'meet' are the two pairs, as (fixed, moved).
+ * The least excess over all vertices at which edges of two of the three pairs of jobs
+ * coincide.  'meet' has the two pairs, as (fixed, moved).
  */
 static double
 best_vertex(const struct fixture *f, const int meet[2][2], int64_t period_us)
@@ -140,7 +140,7 @@ best_vertex(const struct fixture *f, const int meet[2][2], int64_t period_us)
 static void
 three_jobs_are_at_the_best_of_all_vertices(void **state)
 {
-	/* Job 0 stays: 1 and 2 meet 0; 1 meets 0 and 2 meets 1; and the reverse. */
+	/* Job 0 stays: 1 and 2 move to 0; or 1 to 0 and 2 to 1; or the reverse. */
 	static const int meets[3][2][2] = { { { 0, 1 }, { 0, 2 } },
 					    { { 0, 1 }, { 1, 2 } },
 					    { { 0, 2 }, { 2, 1 } } };
@@ -170,7 +170,7 @@ three_jobs_are_at_the_best_of_all_vertices(void **state)
 	assert_true(n_exceeded > 20);
 }
 
-/* Equal on/off jobs: back to back, if and only if they fit. */
+/* Equal on/off jobs are back to back if and only if they fit. */
 static void
 equal_jobs_stand_back_to_back_iff_they_fit(void **state)
 {
@@ -190,7 +190,7 @@ equal_jobs_stand_back_to_back_iff_they_fit(void **state)
 			result = solve(&f);
 			if (spare_us > 0) {
 				assert_true(result->excess_after_bps[0] == 0);
-				/* The spare time is shared out evenly, more or less. */
+				/* The spare time is spread roughly evenly. */
 				for (uint32_t j = 0; j < k; j++)
 					assert_in_range(result->slack_us[j],
 							spare_us * 4 / 5,
@@ -206,7 +206,7 @@ equal_jobs_stand_back_to_back_iff_they_fit(void **state)
 	}
 }
 
-/* Eight jobs of 'n_phases' each on one link that they nearly fill. */
+/* Eight jobs of 'n_phases' each that nearly fill one link. */
 static void
 fill_link(struct fixture *f, struct rng *rng, size_t n_phases, bool is_harmonic)
 {
@@ -221,9 +221,8 @@ fill_link(struct fixture *f, struct rng *rng, size_t n_phases, bool is_harmonic)
 }
 
 /*
- * The score 1 - E/C is within a hundredth of what a search eight times as long from
- * another seed finds, for jobs of few and of many phases, of equal and of
- * harmonic periods.
+ * The score 1 - E/C is within a hundredth of a search eight times as long from another
+ * seed, for jobs of few and many phases, and of equal and harmonic periods.
  */
 static void
 eight_jobs_come_within_a_hundredth_of_a_long_search(void **state)
@@ -255,11 +254,11 @@ eight_jobs_come_within_a_hundredth_of_a_long_search(void **state)
 		joint_result_free(thorough);
 	}
 	assert_true(sum / 10 < 0.003);
-	/* That says something only where not all is well anyway. */
+	/* The comparison is only meaningful if some links are exceeded. */
 	assert_true(exceeded >= 8);
 }
 
-/* With edges on its slots only, the coarse search is exact. */
+/* With edges only at its slots, the coarse search is exact. */
 static void
 coarse_costs_are_excesses(void **state)
 {
@@ -303,7 +302,7 @@ coarse_costs_are_excesses(void **state)
 			for (int j = 0; j < 6; j++)
 				shift_us[j] = solutions[k].slot[j] * slot_us;
 			joint_excess(&f.problem, shift_us, &excess_bps);
-			/* Levels are rounded to a hundredth or so. */
+			/* Levels are rounded to about a hundredth. */
 			assert_near(solutions[k].excess, excess_bps / 1e8, 20);
 			if (k > 0)
 				assert_true(solutions[k].cost >= solutions[k - 1].cost);

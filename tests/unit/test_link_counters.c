@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters of what jobs put on links, of a bounded number. */
+/* test_link_counters.c - counters of jobs' bytes on links, bounded in number */
 #include <stdio.h>
 #include <string.h>
 
@@ -58,13 +58,13 @@ those_that_carry_most_have_counters_of_their_own(void **state)
 	assert_int_equal(bytes_of(carried, "a"), 100);
 	assert_int_equal(bytes_of(carried, "b"), 50);
 	assert_int_equal(bytes_of(carried, "other"), 77);
-	/* Half again as much as the least takes its place. */
+	/* Half as much again as the smallest takes its place. */
 	link_counters_add(carried, "a>b", then, 3, 0);
 	assert_int_equal(bytes_of(carried, "a"), 200);
 	assert_int_equal(bytes_of(carried, "b"), 0);
 	assert_int_equal(bytes_of(carried, "c"), 80);
 	assert_int_equal(bytes_of(carried, "other"), 77);
-	/* One that is gone gives its place to whoever comes. */
+	/* A counter that is gone leaves its place to any other. */
 	link_counters_add(carried, "a>b", last, 2, 0);
 	assert_int_equal(bytes_of(carried, "c"), 90);
 	assert_int_equal(bytes_of(carried, "d"), 1);
@@ -99,7 +99,7 @@ counters_never_go_back_and_nothing_is_counted_twice(void **state)
 		for (int j = 0; j < 6; j++) {
 			uint64_t now = bytes_of(carried, names[j]);
 
-			/* On; or gone; or begun with what it did just now. */
+			/* It continues, is gone, or began with the present bytes. */
 			assert_true(now == 0 || now == before[j] + jobs[j].bytes);
 		}
 		assert_true(bytes_of(carried, "other") > other);
@@ -142,7 +142,7 @@ links_that_are_gone_are_forgotten(void **state)
 	assert_int_equal(link_counters_n(carried), 0);
 	link_counters_each(carried, count_one, &n);
 	assert_int_equal(n, 0);
-	/* It begins anew, at nothing. */
+	/* It starts again at zero. */
 	link_counters_add(carried, "stays", &job, 1, 0);
 	link_counters_each(carried, count_one, &n);
 	assert_int_equal(n, 1);

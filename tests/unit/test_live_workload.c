@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of scheduler/live/live_workload.h: running jobs as a workload. */
+/* test_live_workload.c - running jobs as a workload for the advisor */
 #include "lib/base/strbuf.h"
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
@@ -97,7 +97,7 @@ lab_fini(struct lab *lab)
 static void
 jobs_that_hold_each_other_up_are_taken_as_if_alone(void **state)
 {
-	/* Alone each sends 125 MB in 20 ms and computes 25 ms; together at half rate. */
+	/* Isolated: 125 MB in 20 ms, computing 25 ms; together at half rate. */
 	static const struct frames_square together = { 65, 0, 40, 3125000 };
 	struct lab lab;
 

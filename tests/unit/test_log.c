@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said on stderr, and the clocks. */
+/* test_log.c - messages on stderr, and the clocks */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -107,7 +107,7 @@ clocks_run_forward_and_sleeping_costs_no_cpu(void **state)
 	cpu_ns = clk_cpu_ns();
 	while (clk_cpu_ns() - cpu_ns < 1000000)
 		sink++;
-	/* After 2020 and before 2255, from where on a double is not exact. */
+	/* After 2020 and before 2255, when a double is no longer exact. */
 	assert_true(clk_wall_us() > INT64_C(1577836800000000));
 	assert_true(clk_wall_us() < INT64_C(9007199254740992));
 }

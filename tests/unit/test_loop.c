@@ -186,7 +186,7 @@ signals_are_served_in_the_loop_and_given_back_after_it(void **state)
 	loop_free(lab.loop);
 	sigaction(SIGTERM, NULL, &after);
 	assert_ptr_equal(after.sa_handler, SIG_DFL);
-	/* And once more, with a loop of its own. */
+	/* Again with a loop of its own. */
 	setup_loop(&lab);
 	loop_signal(lab.loop, SIGTERM, on_term, &lab);
 	loop_every(lab.loop, MS, raise_both, &lab);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * test_matching.c - matchings against all that there are, on small random graphs.
- */
+/* test_matching.c - matchings against all matchings of small random graphs */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +12,7 @@
 
 #define MOST 9
 
-/* Of those vertices that are not taken. */
+/* The best matching of the vertices not in 'taken'. */
 static double
 best(uint32_t n, const double *w, uint32_t taken)
 {
@@ -34,7 +32,7 @@ best(uint32_t n, const double *w, uint32_t taken)
 	return most;
 }
 
-/* Its sum; fails if it is no matching. */
+/* The sum of a matching; fails if it is none. */
 static double
 sum_of(uint32_t n, const double *w, const uint32_t *mates)
 {
@@ -88,7 +86,7 @@ small_graphs_are_matched_as_well_as_can_be(void **state)
 	}
 }
 
-/* Odd cycles within odd cycles: what searches without blossoms do not find. */
+/* Odd cycles within odd cycles, which need blossoms. */
 static void
 a_way_through_nested_odd_cycles_is_found(void **state)
 {
@@ -112,7 +110,7 @@ a_way_through_nested_odd_cycles_is_found(void **state)
 	assert_int_equal(mates[4], 5);
 }
 
-/* Better than greedy, and never without end, at sizes that policies have. */
+/* Better than greedy and always ends, at the sizes of policies. */
 static void
 large_graphs_end(void **state)
 {
@@ -135,7 +133,7 @@ large_graphs_end(void **state)
 			sum = sum_of(n, w, mates);
 			print_message("%u vertices, weights %d: %.1f ms\n", n, kind,
 				      1e3 * (double)(clock() - begin) / CLOCKS_PER_SEC);
-			/* Almost all are with somebody of almost the most. */
+			/* Nearly all are matched with nearly the largest weight. */
 			assert_true(sum > 0.9 * n / 2 *
 						  (kind == 0   ? 3
 						   : kind == 1 ? 0.95
@@ -146,7 +144,7 @@ large_graphs_end(void **state)
 	}
 }
 
-/* Kinds of vertices, so that many weights are equal; not quite both ways. */
+/* Kinds of vertices give many equal weights, with slight asymmetry. */
 static void
 nobody_has_two_mates_where_rounding_tells_equals_apart(void **state)
 {

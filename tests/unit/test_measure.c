@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What links and jobs saw, and the estimate of ECN marks and queues. */
+/* test_measure.c - statistics of links and jobs, and estimates of marks and queues */
 #include "engine/ecn.h"
 #include "tests/unit/sim_lab.h"
 #include "tests/unit/test.h"
 
 /*
- * Packet-level runs (DCTCP, K = 150 KB, 50 Gb/s): share of packets marked when
- * N flows overlap fully.  The fit holds to 2 points up to N = 16.
+ * Packet-level runs (DCTCP, K = 150 KB, 50 Gb/s): share of marked packets when N flows
+ * overlap fully.  The fit is within 2 points up to N = 16.
  */
 static const struct {
 	uint32_t n;
@@ -89,7 +89,7 @@ a_link_adds_up_what_it_saw(void **state)
 	lab_add(&lab, &j);
 	j.job.shift_ns = 10 * MS;
 	lab_add(&lab, &j);
-	/* Alone 25 to 35, both until 55, alone until 65. */
+	/* Alone from 25 to 35, both until 55, alone until 65. */
 	engine_run(lab.engine, 45 * MS);
 	engine_link_stats(lab.engine, 0, &link);
 	assert_near(link.bytes, 125e6, 1);
@@ -103,7 +103,7 @@ a_link_adds_up_what_it_saw(void **state)
 	assert_near(link.job_ns, 60e6, 1e-2);
 	assert_int_equal(link.max_jobs, 2);
 	assert_near(link.peak_bps, 50e9, 1);
-	/* Half of the bytes went while two shared. */
+	/* Half of the bytes were sent while two shared. */
 	assert_near(link.ecn_packets, 125e3 * ecn_marked_frac(2), 1e-2);
 	lab_close(&lab);
 }
@@ -133,7 +133,7 @@ interleaved_jobs_are_never_marked(void **state)
 	lab_close(&lab);
 }
 
-/* One flow has its bottleneck here, squeezed by one that has it elsewhere. */
+/* A flow has its bottleneck here, squeezed by a flow with its bottleneck elsewhere. */
 static void
 a_flow_squeezed_by_another_is_marked_on_its_bottleneck(void **state)
 {
@@ -160,11 +160,11 @@ a_flow_squeezed_by_another_is_marked_on_its_bottleneck(void **state)
 	assert_near(link.ecn_packets, 12500 * ecn_marked_frac(2), 1e-3);
 	engine_link_stats(lab.engine, 1, &link);
 	assert_near(link.bytes, 10e6, 1e-3);
-	assert_near(link.ecn_packets, 0, 0); /* Its demand is what it carries. */
+	assert_near(link.ecn_packets, 0, 0); /* The link carries its whole demand. */
 	lab_close(&lab);
 }
 
-/* The fluid rounds caps up to whole bits per second; that is no contention. */
+/* The fluid model rounds caps up to whole bits per second; this is no contention. */
 static void
 a_flow_alone_on_a_link_of_an_odd_speed_is_not_over_it(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Figures for Prometheus: the text, and what promtool says to it. */
+/* test_metrics.c - Prometheus metrics: the text, and promtool's verdict */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

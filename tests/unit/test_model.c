@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Models: those of examples/, what a place makes of one, and what is refused. */
+/* test_model.c - the models of examples/, jobs made from them, and refusals */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -84,7 +84,7 @@ read_model(const char *name, struct work_model *ret_model)
 	free(path);
 }
 
-/* Of CASSINI's paper, then as the traces of Muri, Pollux, Gavel and Synergy have them. */
+/* The models of CASSINI, then those of Muri, Pollux, Gavel and Synergy. */
 static void
 the_models_of_the_paper_and_of_the_traces_are_there_once(void **state)
 {
@@ -122,7 +122,7 @@ the_models_of_the_paper_and_of_the_traces_are_there_once(void **state)
 			fail_msg("%s: %u models", names[i], n_found[i]);
 }
 
-/* Who sends one message an iteration in a ring, sends its gradients: 4 bytes each. */
+/* A model with one ring message per iteration sends its gradients: 4 bytes each. */
 static void
 data_parallel_models_send_what_their_parameters_take(void **state)
 {
@@ -157,13 +157,13 @@ data_parallel_models_send_what_their_parameters_take(void **state)
 	assert_true(n >= 18);
 }
 
-/* As Tiresias (NSDI 2019) has it: of VGG one tensor is most, of ResNet and BERT none. */
+/* As in Tiresias (NSDI 2019): one tensor dominates VGG, none ResNet and BERT. */
 static void
 the_largest_tensors_are_told(void **state)
 {
 	static const struct {
 		const char *file;
-		double least, most; /* Of the parameters. */
+		double least, most; /* Range of the number of parameters. */
 	} rows[] = {
 		{ "vgg11.json", 0.773, 0.774 }, { "vgg16.json", 0.742, 0.743 },
 		{ "vgg19.json", 0.715, 0.716 }, { "resnet50.json", 0.092, 0.093 },
@@ -193,15 +193,15 @@ a_place_makes_a_job_of_a_model(void **state)
 	assert_int_equal(parse(FINE, &model, &err), 0);
 	assert_true(work_model_is(&model, "M") && work_model_is(&model, "m 1"));
 	assert_false(work_model_is(&model, "m 2"));
-	/* A ring of two: as much as the message; at 50 Gb/s 20 ms. */
+	/* A ring of two sends the message once; 20 ms at 50 Gb/s. */
 	assert_int_equal(work_model_make_job(&model, 1, 50e9, &job), 0);
 	assert_int_equal(job.profile.period_us, 50000);
 	work_job_fini(&job);
-	/* Of four: half more. */
+	/* A ring of four sends half as much more. */
 	assert_int_equal(work_model_make_job(&model, 1.5, 50e9, &job), 0);
 	assert_int_equal(job.profile.period_us, 60000);
 	work_job_fini(&job);
-	/* On one host nothing is sent. */
+	/* Within one host nothing is sent. */
 	assert_int_equal(work_model_make_job(&model, 0, 50e9, &job), 0);
 	assert_int_equal(job.profile.period_us, 30000);
 	assert_int_equal(job.profile.n_phases, 0);
@@ -230,7 +230,7 @@ what_is_no_model_is_refused(void **state)
 		     "\"sources\": {\"parameters\": \"a\"}}",
 		HEAD "\"collective\": \"ring\", \"segments\": [\"compute 1 ms\"], "
 		     "\"also\": [\"\"], " SOURCES "}",
-		/* Without a source; none; more than there are. */
+		/* Without a source; none at all; more than exist. */
 		HEAD "\"largest_tensor\": 1000, \"collective\": \"ring\", "
 		     "\"segments\": [\"compute 1 ms\"], " SOURCES "}",
 		HEAD "\"largest_tensor\": 0, \"collective\": \"ring\", "

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * test_model_catalog.c - a folder of models, and which of them the jobs of a trace train.
- */
+/* test_model_catalog.c - a folder of models, and the models of the jobs of a trace */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -174,7 +172,7 @@ a_job_trains_what_its_trace_names_or_what_is_drawn_for_its_place(void **state)
 
 			if (i == 0 || i == 3)
 				continue;
-			/* By its place and the seed, whatever others are. */
+			/* Determined by index and seed, independent of other jobs. */
 			rng_init_stream(&rng, seed, i);
 			assert_int_equal(models[i], rng_below(&rng, 3));
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may be done, partition by partition. */
+/* test_modes.c - the modes of partitions */
 #include <errno.h>
 #include <string.h>
 

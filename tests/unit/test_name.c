@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * test_name.c - what may be a name, and what not.
- */
+/* test_name.c - valid and invalid names */
 #include <string.h>
 
 #include "lib/base/name.h"
@@ -21,7 +19,7 @@ lines_of_text_are_names(void **state)
 static void
 what_steers_a_terminal_is_no_name(void **state)
 {
-	/* The last is U+009B, which begins a sequence as ESC [ does. */
+	/* U+009B begins a sequence like ESC [. */
 	static const char *const texts[] = { "\n", "a\033[2J", "a\x7f", "a\tb",
 					     "a\xc2\x9b" };
 

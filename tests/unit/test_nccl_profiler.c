@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_nccl_profiler.c - the NCCL plugin, driven as NCCL would: by a loader of our own
- * that opens the library and calls through its tables.  NCCL itself is not here; the
- * order of calls is that which NCCL's documentation of the interface describes.
+ * test_nccl_profiler.c - the NCCL profiler plugin, loaded and called through its tables
+ *
+ * The test takes the place of NCCL, in the order of calls that NCCL's documentation of
+ * the interface describes.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -21,12 +22,12 @@
 struct bench {
 	char directory[64], path[96];
 	void *library;
-	int fd;        /* Where the collector would listen. */
+	int fd;        /* The collector's socket. */
 	void *context; /* Of one communicator. */
 	const struct nccl_profiler_v4 *v4;
 };
 
-/* The library lies two folders above this test. */
+/* The library is two folders above this test. */
 static void *
 open_library(void)
 {
@@ -76,7 +77,7 @@ close_bench(void **state)
 	return 0;
 }
 
-/* The next collective event; false if there is none. */
+/* Reads the next collective event; false if there is none. */
 static bool
 receive(const struct bench *bench, struct coll_event *ret_sent)
 {
@@ -138,7 +139,7 @@ stop(struct bench *bench, void *handle)
 	assert_int_equal(bench->v4->stop_event(handle), 0);
 }
 
-/* Time that a collective can tell apart. */
+/* Time long enough to tell collectives apart. */
 static int64_t
 pass_time(void)
 {
@@ -158,7 +159,7 @@ a_collective_lasts_from_the_first_kernel_to_the_last_child(void **state)
 			 NCCL_EVENT_COLL | NCCL_EVENT_PROXY_OP | NCCL_EVENT_KERNEL_CH);
 	coll = start_coll(bench, 1000, 2);
 	assert_non_null(coll);
-	stop(bench, coll); /* Enqueued; the stream is not there yet. */
+	stop(bench, coll); /* Enqueued; the stream has not reached it yet. */
 	for (uint8_t c = 0; c < 2; c++)
 		ops[c] = start_child(bench, coll, NCCL_EVENT_PROXY_OP, c);
 	before_ns = pass_time();
@@ -192,7 +193,7 @@ collectives_that_overlap_are_told_apart_and_in_order(void **state)
 	void *a, *b, *a_op, *b_op, *a_kernel, *b_kernel;
 
 	begin(bench, 4);
-	/* Of two channels one has its kernel here: children may still come... */
+	/* One of two channels has its kernel event: more children may come */
 	a = start_coll(bench, 10, 2);
 	stop(bench, a);
 	b = start_coll(bench, 20, 1);
@@ -203,7 +204,7 @@ collectives_that_overlap_are_told_apart_and_in_order(void **state)
 	stop(bench, a_kernel);
 	stop(bench, a_op);
 	assert_false(receive(bench, &sent));
-	/* ...until the next one runs. */
+	/* until the next collective runs. */
 	b_kernel = start_child(bench, b, NCCL_EVENT_KERNEL_CH, 0);
 	assert_true(receive(bench, &sent));
 	assert_int_equal(sent.bytes, 40);
@@ -255,12 +256,12 @@ strangers_orphans_and_other_events_are_let_be(void **state)
 	struct coll_event sent;
 
 	begin(bench, 2);
-	/* Of another process (PXN): its parent is an address there. */
+	/* From another process (PXN): its parent is an address there. */
 	event.parent = (void *)0x1234;
 	event.proxy_op.pid = getpid() + 1;
 	assert_int_equal(bench->v4->start_event(bench->context, &handle, &event), 0);
 	assert_null(handle);
-	/* A point-to-point operation's, whose event nobody asked for. */
+	/* Child of a point-to-point operation, which was not subscribed. */
 	assert_null(start_child(bench, NULL, NCCL_EVENT_PROXY_OP, 0));
 	assert_null(start_child(bench, NULL, NCCL_EVENT_KERNEL_CH, 0));
 	event.type = 1 << 5;
@@ -331,7 +332,7 @@ assert_bytes(const struct bench *bench, uint64_t bytes)
 	assert_true(sent.is_launch);
 }
 
-/* One collective each, by the tables of versions 1 to 3. */
+/* One collective through each of the tables of versions 1 to 3. */
 static void
 old_versions_have_their_own_layouts(void **state)
 {
@@ -380,7 +381,7 @@ version_5_has_a_wider_type_and_another_init(void **state)
 		.type = NCCL_EVENT_COLL,
 		.coll = { .count = 100, .datatype = "ncclFloat16", .n_channels = 1 },
 	};
-	struct nccl_event_v5 api = { .type = 1 << 9 }; /* Beyond version 4's types. */
+	struct nccl_event_v5 api = { .type = 1 << 9 }; /* Unknown in version 4. */
 	void *context, *handle = NULL;
 	int mask = 0;
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * test_newfile.c - files that are there whole or not at all.
- */
+/* test_newfile.c - files that appear whole or not at all */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -92,7 +90,7 @@ nothing_is_left_of_a_process_that_is_killed(void **state)
 	put_text("old");
 	assert_int_equal(newfile_open(temp_path, &file, NULL), 0);
 	if (file.temporary) {
-		/* The file system knows no files without a name. */
+		/* The file system has no unnamed files. */
 		newfile_finish(&file, -EIO, NULL);
 		skip();
 	}
@@ -106,7 +104,7 @@ nothing_is_left_of_a_process_that_is_killed(void **state)
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status));
-	assert_text("old"); /* And temp_file_teardown() finds no more. */
+	assert_text("old"); /* And temp_file_teardown() finds no other file. */
 }
 
 static void

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the service manager is told. */
+/* test_notify.c - messages to the service manager */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "lib/daemon/notify.h"
 #include "tests/unit/test.h"
 
-/* A manager's socket; 'name' as in $NOTIFY_SOCKET, which is set to it. */
+/* A service manager's socket; sets $NOTIFY_SOCKET to 'name'. */
 static int
 manager(const char *name)
 {
@@ -98,7 +98,7 @@ without_a_manager_nothing_is_said_and_a_bad_name_is_refused(void **state)
 	unsetenv("NOTIFY_SOCKET");
 }
 
-/* A manager that has stopped reading does not stop us. */
+/* A manager that does not read must not block us. */
 static void
 a_full_socket_is_an_error_not_a_wait(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One job's iterations, followed: noise, bias, checkpoints, another regime, bad
- * reports.
+ * test_onset_tracker.c - tracking of iterations: noise, bias, checkpoints, changes, bad
+ * reports
  */
 #include "lib/base/rng.h"
 #include "scheduler/core/control/onset_tracker.h"
@@ -10,7 +10,7 @@
 
 #define MS 1000000.0
 
-/* A job that reports, alone unless said otherwise. */
+/* A job that reports; isolated by default. */
 struct source {
 	struct onset_tracker onsets;
 	struct rng rng;
@@ -28,8 +28,8 @@ source_init(struct source *s, double profile_ms)
 }
 
 /*
- * An iteration that takes 'free_ms', its collectives 'stretch_ms' longer, and then
- * waits for 'delay_ms' on our order.
+ * An iteration of 'free_ms', with collectives longer by 'stretch_ms', then a wait of
+ * 'delay_ms' by our order.
  */
 static enum onset_event
 iterate(struct source *s, double free_ms, double stretch_ms, double delay_ms)
@@ -66,7 +66,7 @@ the_period_is_without_delays_and_without_contention(void **state)
 	assert_true(onset_tracker_is_known(&s.onsets));
 }
 
-/* All its first iterations were contended alike: they were taken for what it is alone. */
+/* All first iterations were contended alike and taken for isolated ones. */
 static void
 a_better_profile_corrects_period_and_collectives(void **state)
 {
@@ -78,9 +78,9 @@ a_better_profile_corrects_period_and_collectives(void **state)
 	for (int i = 0; i < 10; i++)
 		iterate(&s, 250 + noise_ms(&s), 50, 0);
 	assert_near(s.onsets.period_ns, 300 * MS, 5 * MS);
-	onset_tracker_refine(&s.onsets, 120 * MS, 0); /* That is none; */
+	onset_tracker_refine(&s.onsets, 120 * MS, 0); /* No profile; */
 	assert_near(s.onsets.comm_ns, 120 * MS, 1);
-	onset_tracker_refine(&s.onsets, 120 * MS, 110 * MS); /* and this no news. */
+	onset_tracker_refine(&s.onsets, 120 * MS, 110 * MS); /* nothing new. */
 	assert_near(s.onsets.comm_ns, 120 * MS, 1);
 	onset_tracker_refine(&s.onsets, 120 * MS, 70 * MS);
 	assert_near(s.onsets.comm_ns, 70 * MS, 1);
@@ -89,7 +89,7 @@ a_better_profile_corrects_period_and_collectives(void **state)
 		assert_int_equal(iterate(&s, 250 + noise_ms(&s), i % 2 ? 50 : 0, 0),
 				 ONSET_NORMAL);
 	assert_near(s.onsets.period_ns, 250 * MS, 4 * MS);
-	/* By now it has been seen alone often enough. */
+	/* By now enough isolated iterations were seen. */
 	onset_tracker_refine(&s.onsets, 70 * MS, 120 * MS);
 	assert_near(s.onsets.comm_ns, 70 * MS, 1 * MS);
 }
@@ -137,7 +137,7 @@ checkpoints_move_the_phase_and_not_the_period(void **state)
 	(void)state;
 	source_init(&s, 250);
 	for (int i = 0; i < 300; i++) {
-		bool is_checkpoint = i % 20 >= 18; /* Two running. */
+		bool is_checkpoint = i % 20 >= 18; /* Two in a row. */
 		double more_ms = is_checkpoint ? 4000 : 0;
 
 		assert_int_not_equal(iterate(&s, 250 + more_ms + noise_ms(&s), 0, 0),
@@ -173,7 +173,7 @@ lost_reports_are_left_out(void **state)
 
 		iterate(&s, 250 + noise_ms(&s), 0, 0);
 		if (i % 7 == 6)
-			s.onsets = before; /* This one did not arrive. */
+			s.onsets = before; /* This report was lost. */
 	}
 	assert_near(s.onsets.period_ns, 250 * MS, 3 * MS);
 }
@@ -195,7 +195,7 @@ reports_that_cannot_be_are_refused_until_they_go_on(void **state)
 	assert_int_equal(onset_tracker_report(&s.onsets, &odd, ONSET_ISOLATED),
 			 ONSET_REFUSED);
 	assert_memory_equal(&before, &s.onsets, sizeof before);
-	/* One from the future is doubted, a second one believed: the job may have slept. */
+	/* One report from the future is refused, a second one accepted. */
 	assert_int_equal(onset_tracker_report(&s.onsets, &far, ONSET_ISOLATED),
 			 ONSET_REFUSED);
 	assert_int_equal(iterate(&s, 250, 0, 0), ONSET_NORMAL);
@@ -203,13 +203,13 @@ reports_that_cannot_be_are_refused_until_they_go_on(void **state)
 			 ONSET_REFUSED);
 	assert_int_equal(onset_tracker_report(&s.onsets, &far, ONSET_ISOLATED),
 			 ONSET_SYNCED);
-	/* And so are two of the present, after it. */
+	/* The same holds for two from the present after that. */
 	assert_int_equal(iterate(&s, 250, 0, 0), ONSET_REFUSED);
 	assert_int_equal(iterate(&s, 250, 0, 0), ONSET_SYNCED);
 	for (int i = 0; i < 5; i++)
 		iterate(&s, 250 + noise_ms(&s), 0, 0);
 	assert_near(s.onsets.period_ns, 250 * MS, 4 * MS);
-	/* A job that starts anew counts from 0 again. */
+	/* A restarted job counts from 0. */
 	s.number = 0;
 	assert_int_equal(iterate(&s, 250, 0, 0), ONSET_REFUSED);
 	assert_int_equal(iterate(&s, 250, 0, 0), ONSET_SYNCED);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * test_order_key.c - orders by one key: the highest response ratio.
- */
+/* test_order_key.c - orders by one key: the highest response ratio */
 #include "tests/unit/policy_lab.h"
 #include "tests/unit/test.h"
 
@@ -50,7 +48,7 @@ a_short_job_goes_first_until_a_long_one_has_waited_enough(void **state)
 	lab_fini(&lab);
 }
 
-/* c would fit beside a; b, which has waited longer for its size, is not overtaken. */
+/* c would fit beside a, but b has waited longer for its size and is not overtaken. */
 static void
 a_job_that_does_not_fit_blocks_those_behind_it(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_order_themis.c - who is worst off bids first, and pays by a chance of having nothing.
+ * test_order_themis.c - bids by the jobs that are worst off, and their hidden payment
  */
 #include "lib/base/rng.h"
 #include "tests/unit/policy_lab.h"
@@ -26,7 +26,7 @@ runs(const struct policy_lab *lab, uint32_t id)
 	return pol_plan_find(&lab->plans[0], id) != NULL;
 }
 
-/* One that has waited for long has little to lose by some more; four short ones have much. */
+/* A long wait makes some more cost little; four short jobs lose much. */
 static void
 the_product_counts_not_who_is_worst_off(void **state)
 {
@@ -48,9 +48,9 @@ the_product_counts_not_who_is_worst_off(void **state)
 }
 
 /*
- * Two of three bid for all 16 GPUs: one has 100 s to go, or 200 s after another lease, the
- * other one 150 s or 250 s.  So the first one wins, and has them by the chance 150 / 250;
- * else they are for the third.
+ * Two of three jobs bid for all 16 GPUs.  One has 100 s to go, or 200 s after another
+ * lease, the other 150 s or 250 s.  So the first one wins, and gets them with
+ * probability 150 / 250; otherwise the third job gets them.
  */
 static void
 who_wins_has_it_by_its_share_else_others(void **state)
@@ -75,7 +75,7 @@ who_wins_has_it_by_its_share_else_others(void **state)
 	lab_fini(&lab);
 }
 
-/* Whoever has a lease keeps it, and nobody waits who would fit into what is left. */
+/* A job with a lease keeps it, and no job that fits into the rest waits. */
 static void
 check(const struct policy_lab *lab, const struct pol_job *before)
 {
@@ -93,7 +93,7 @@ check(const struct policy_lab *lab, const struct pol_job *before)
 	}
 }
 
-/* Jobs come while others run and none ends; writes who runs when. */
+/* Jobs arrive while others run and none ends; writes the running jobs over time. */
 static void
 live(uint64_t seed, char *ret_text, size_t size)
 {

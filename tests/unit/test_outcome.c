@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether an advice was followed, and what it gave. */
+/* test_outcome.c - whether an advice was followed, and its gain */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #define MS     INT64_C(1000000)
 #define SECOND (1000 * MS)
 
-/* Iterations of so many ms, with one of each four 2 % longer; returns when they end. */
+/* Iterations, one in four 2 % longer; returns their end. */
 static int64_t
 run(struct outcome *outcome, int64_t from_ns, uint64_t *number, int n, int64_t took_ms)
 {
@@ -66,7 +66,7 @@ a_shift_is_held_against_what_was_before(void **state)
 		int64_t now_ns = 5000 * SECOND;
 
 		now_ns = run(&outcome, now_ns, &number, c->n_before + 1, c->before_ms);
-		/* The one under way is not over. */
+		/* The current iteration is not complete. */
 		assert_true(outcome_step(&outcome, now_ns, &steered));
 		steered.begun_ns = c->is_steered ? now_ns : 0;
 		now_ns = run(&outcome, now_ns, &number, c->n_after + 1, c->after_ms);
@@ -91,7 +91,7 @@ before_and_since_are_a_minute_each(void **state)
 	int64_t now_ns = 100 * SECOND;
 
 	(void)state;
-	/* Two minutes of 500 ms, of which the first had 1 s; then 250 ms for two. */
+	/* Two minutes of 500 ms, the first with 1 s; then two of 250 ms. */
 	now_ns = run(&outcome, now_ns, &number, 60, 1000);
 	now_ns = run(&outcome, now_ns, &number, 120, 500);
 	steered.begun_ns = now_ns;
@@ -119,12 +119,12 @@ what_is_no_iteration_is_left_out(void **state)
 	outcome_begin(&outcome, 2, 2 * SECOND);
 	assert_int_equal(outcome.n, 1);
 	outcome_begin(&outcome, 4, 3 * SECOND);    /* One was lost. */
-	outcome_begin(&outcome, 5, 2 * SECOND);    /* Backwards. */
-	outcome_begin(&outcome, 6, 5000 * SECOND); /* It did something else. */
+	outcome_begin(&outcome, 5, 2 * SECOND);    /* Out of order. */
+	outcome_begin(&outcome, 6, 5000 * SECOND); /* The job did something else. */
 	outcome_begin(&outcome, UINT64_MAX, 5001 * SECOND);
 	outcome_begin(&outcome, 0, 5002 * SECOND);
 	assert_int_equal(outcome.n, 2);
-	/* A pacer knows better than the traffic. */
+	/* The pacer's value takes precedence over the traffic. */
 	outcome_estimate(&outcome, 5003 * SECOND, 1000000);
 	assert_int_equal(outcome.n, 2);
 	assert_int_equal(outcome.histogram[5], 2);
@@ -153,7 +153,7 @@ what_is_not_advised_any_more_stays_as_it_was_found(void **state)
 	assert_false(outcome_step(&outcome, now_ns, &steered));
 	assert_true(outcome.has_ended);
 	assert_int_equal(outcome.verdict, OUTCOME_AS_ADVISED);
-	/* Another one begins anew. */
+	/* A new advice starts anew. */
 	steered = (struct outcome_steered){ .is_advised = true };
 	assert_true(outcome_step(&outcome, now_ns, &steered));
 	assert_int_equal(outcome.verdict, OUTCOME_TOO_EARLY);
@@ -189,7 +189,7 @@ a_place_is_followed_by_who_runs_on_it(void **state)
 		assert_int_equal(outcome.place_followed, places[i].followed);
 		assert_int_equal(outcome.n_followed,
 				 places[i].followed == OUTCOME_FOLLOWED);
-		/* Told once. */
+		/* Reported once. */
 		if (places[i].is_told)
 			assert_false(outcome_runs_on(&outcome, places[i].actual));
 		assert_near(outcome_slowdown(&outcome, SECOND), 0, 0);
@@ -199,7 +199,7 @@ a_place_is_followed_by_who_runs_on_it(void **state)
 	}
 }
 
-/* Written, read back and written again; NULL if it is refused. */
+/* Writes, reads and writes again; NULL if refused. */
 static char *
 over_a_restart(const char *text)
 {
@@ -260,7 +260,7 @@ it_is_the_same_after_a_restart(void **state)
 	assert_string_equal(text, again);
 	assert_non_null(strstr(text, "n[1-4]"));
 	free(again);
-	/* Anything may be in a file: each byte cut off, each digit made another. */
+	/* A file may contain anything: cuts at each byte and changes each digit. */
 	for (size_t i = 0; i < n; i += 3) {
 		char kept = text[i];
 

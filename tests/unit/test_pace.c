@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pace.c - packets of pacers: what goes in comes out, and nothing else. */
+/* test_pace.c - packets of pacers: encoding, decoding, refusals */
 #include <errno.h>
 #include <string.h>
 
@@ -109,36 +109,36 @@ other_lengths_magics_versions_and_kinds_are_refused(void **state)
 							    : -EBADMSG);
 			bytes[at] ^= 0x41;
 		}
-		assert_same(&got, &PACKETS[(i + 1) % 3]); /* Left alone. */
+		assert_same(&got, &PACKETS[(i + 1) % 3]); /* Unchanged. */
 	}
 }
 
 struct change {
-	size_t packet, at, n; /* So many bytes there, */
-	uint64_t value;       /* to this: refused. */
+	size_t packet, at, n; /* These bytes, */
+	uint64_t value;       /* set to this value, are refused. */
 };
 
 static void
 each_field_that_cannot_be_is_refused(void **state)
 {
 	static const struct change changes[] = {
-		{ 0, 7, 1, 3 },           /* No such source. */
-		{ 0, 7, 1, 0x83 },        /* Nor when observing. */
+		{ 0, 7, 1, 3 },           /* Unknown source, */
+		{ 0, 7, 1, 0x83 },        /* also when observing. */
 		{ 0, 12, 4, 4 },          /* Rank 4 of 4. */
-		{ 0, 20, 1, 0x1b },       /* A control character, */
-		{ 0, 21, 1, 0x7f },       /* another one, */
-		{ 0, 22, 1, 0 },          /* something behind the end. */
-		{ 0, 83, 1, 'x' },        /* The same, at the very end. */
-		{ 1, 7, 1, 1 },           /* What only a HELLO has. */
-		{ 1, 16, 8, UINT64_MAX }, /* Negative times, */
-		{ 1, 24, 8, UINT64_MAX }, /* each of them, */
+		{ 0, 20, 1, 0x1b },       /* Control characters, */
+		{ 0, 21, 1, 0x7f },       /* this one, too, */
+		{ 0, 22, 1, 0 },          /* bytes after the end, */
+		{ 0, 83, 1, 'x' },        /* also at the very end. */
+		{ 1, 7, 1, 1 },           /* Only for HELLO. */
+		{ 1, 16, 8, UINT64_MAX }, /* Negative times */
+		{ 1, 24, 8, UINT64_MAX }, /* in each field, */
 		{ 1, 32, 8, UINT64_C(1) << 63 },
-		{ 1, 24, 8, UINT64_C(1) << 62 }, /* beyond a frame's, */
+		{ 1, 24, 8, UINT64_C(1) << 62 }, /* beyond a frame's range, */
 		{ 1, 32, 8, UINT64_C(1) << 62 },
-		{ 1, 24, 8, 5 }, /* begun before it came. */
+		{ 1, 24, 8, 5 }, /* begin before arrival. */
 		{ 2, 7, 1, 0x80 },
-		{ 2, 8, 4, 0 },  /* No number. */
-		{ 2, 12, 4, 1 }, /* What has to be 0. */
+		{ 2, 8, 4, 0 },  /* Number missing. */
+		{ 2, 12, 4, 1 }, /* Must be 0. */
 		{ 2, 16, 8, UINT64_MAX },
 		{ 2, 24, 8, UINT64_MAX },
 		{ 2, 32, 8, UINT64_MAX },

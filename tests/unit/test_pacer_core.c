@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pacer_core.c - iterations, their reports, and waits that have an end. */
+/* test_pacer_core.c - iterations, their reports, and bounded waits */
 #include <string.h>
 
 #include "lib/base/rng.h"
@@ -10,15 +10,15 @@
 
 static struct core core; /* Too large for a stack. */
 
-/* A job that computes for 80 ms and reduces for 20, on a clock of its own. */
+/* A job that computes for 80 ms and reduces for 20, with its own clock. */
 struct job {
 	int64_t now_ns;
-	struct pace_iteration report; /* The last one. */
+	struct pace_iteration report; /* The last report. */
 	int64_t waited_ns;            /* In the last iteration. */
 	unsigned n_iterations;
 };
 
-/* One collective, and what comes before it; hands in 'order' if it begins an iteration. */
+/* One collective after computing; hands in 'order' if it begins an iteration. */
 static bool
 step(struct job *job, int64_t compute_ns, const struct pace_order *order)
 {
@@ -43,7 +43,7 @@ step(struct job *job, int64_t compute_ns, const struct pace_order *order)
 	return is_new;
 }
 
-/* A job that has run for a while; its next iteration is of number 20. */
+/* A job that has run for a while; its next iteration is number 20. */
 static struct job
 settle(const struct core_options *options)
 {
@@ -89,7 +89,7 @@ an_order_is_used_once_and_does_not_change_the_period(void **state)
 	assert_int_equal(job.report.begin_ns - job.report.enter_ns, 30 * MS);
 	assert_int_equal(job.report.order, 1);
 	for (int i = 0; i < 20; i++) {
-		/* The same again is no new one. */
+		/* A repeated order is not new. */
 		assert_true(step(&job, 80 * MS, &order));
 		assert_int_equal(job.waited_ns, 0);
 		assert_int_equal(core_period_ns(&core), 100 * MS);
@@ -111,7 +111,7 @@ not_before_is_waited_for_and_a_later_time_than_that_wins(void **state)
 	order.not_before_ns = job.now_ns + 80 * MS + 12 * MS;
 	step(&job, 80 * MS, &order);
 	assert_int_equal(job.waited_ns, 12 * MS);
-	/* He comes later than that by himself. */
+	/* The job is later than that on its own. */
 	order.number++;
 	order.not_before_ns = job.now_ns + 70 * MS;
 	step(&job, 80 * MS, &order);
@@ -182,7 +182,7 @@ nothing_is_waited_for_at_the_start_or_when_only_watching(void **state)
 	unsigned n = 0;
 
 	(void)state;
-	/* With the gap given, too, not before the iteration of number 3. */
+	/* With a given gap, too, not before iteration 3. */
 	core_init(&core, &given);
 	while (n < CORE_FIRST) {
 		struct pace_order again = order;
@@ -192,7 +192,7 @@ nothing_is_waited_for_at_the_start_or_when_only_watching(void **state)
 		assert_int_equal(job.waited_ns, 0);
 	}
 	assert_true(step(&job, 80 * MS, &order) && job.waited_ns == 30 * MS);
-	/* While the gap is a guess nothing is, however many iterations. */
+	/* While the gap is a guess there is none, however many iterations. */
 	core_init(&core, &(struct core_options){ 0 });
 	job = (struct job){ .now_ns = 1000 * MS };
 	for (uint32_t i = 0; !core.gap.is_learned; i++) {
@@ -205,7 +205,7 @@ nothing_is_waited_for_at_the_start_or_when_only_watching(void **state)
 	job = settle(&watching);
 	step(&job, 80 * MS, &order);
 	assert_int_equal(job.waited_ns, 0);
-	assert_int_equal(job.report.order, 1); /* It says that it has heard. */
+	assert_int_equal(job.report.order, 1); /* It acknowledges the order. */
 }
 
 static void
@@ -259,7 +259,7 @@ a_program_that_says_its_iterations_is_believed(void **state)
 	assert_int_equal(report.bytes, 20);
 }
 
-/* Orders of any kind and job of any rhythm: each wait is within the bounds. */
+/* For any orders and any job, each wait is within the bounds. */
 static void
 whatever_comes_the_waits_have_an_end(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pacer_gap.c - where iterations begin, learned from collectives as jobs make them. */
+/* test_pacer_gap.c - begins of iterations, learned from jobs' collectives */
 #include <string.h>
 
 #include "lib/base/rng.h"
@@ -8,10 +8,10 @@
 
 #define MS INT64_C(1000000)
 
-/* A job's collectives: what one iteration of it looks like. */
+/* The collectives of one iteration. */
 struct shape {
 	const char *name;
-	uint32_t n;                   /* Collectives of an iteration. */
+	uint32_t n;                   /* Collectives per iteration. */
 	double gap_ms[80], bytes[80]; /* Time before each; 0 bytes: as the first. */
 	double jitter;
 };
@@ -19,9 +19,9 @@ struct shape {
 static struct gap gap; /* Too large for a stack. */
 
 /*
- * Runs 'n_iterations', begun with collectives of a start.  Returns how many of the last
- * half of them were found to begin just where they do, and stores how often an iteration
- * was seen elsewhere in that half.
+ * Runs 'n_iterations' after the collectives of a start.  Returns how many of the second
+ * half were found exactly at their begin; stores the number of false begins in that
+ * half.
  */
 static unsigned
 run(const struct shape *shape, unsigned n_iterations, uint64_t seed,
@@ -140,7 +140,7 @@ equal_gaps_are_told_by_messages_that_repeat(void **state)
 
 		gap_init(&gap, 0);
 		n_right = run(&shape, 60, seed, &n_false);
-		/* Which of the four begins it cannot be known: one of them does, always. */
+		/* Any of the four may be taken as the begin, but always one is. */
 		assert_int_equal(n_right + n_false, 30);
 		assert_int_equal(gap.per_iteration, 4);
 		assert_true(gap.is_learned);
@@ -181,7 +181,7 @@ what_computes_for_longer_or_shorter_is_found_on(void **state)
 		assert_int_equal(run(&shape, 20, 1, &n_false), 10);
 		for (int k = 0; k < 4; k++)
 			shape.gap_ms[k] *= direction ? 1 / 1.3 : 1.3;
-		/* From the first one on. */
+		/* From the first iteration on. */
 		assert_int_equal(run(&shape, 20, 2, &n_false), 10);
 		assert_int_equal(n_false, 0);
 	}
@@ -226,7 +226,7 @@ gaps_without_any_order_are_a_guess_and_no_more(void **state)
 	for (int i = 0; i < 3000; i++) {
 		double ms = 0.05;
 
-		/* Any magnitude up to a second, any size. */
+		/* Any gap up to a second, any size. */
 		for (uint64_t k = rng_below(&rng, 15); k; k--)
 			ms *= 2;
 		gap_next(&gap, (int64_t)(ms * 1e6 * (1 + rng_uniform(&rng))),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_pacer_hooks.c - libantiphase-pacer.so under a job's collectives: those of MPI, Fortran
- * and NCCL come through as they are, are told, and wait when they are told to.
+ * test_pacer_hooks.c - libantiphase-pacer.so under the collectives of MPI, Fortran and
+ * NCCL: they are passed on unchanged, reported, and delayed by orders
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ mpi_later_iteration(void)
 	return ok && MPI_Wait(&request, NULL) == 7 && request == 0;
 }
 
-/* Nine arguments: some of them come over the stack. */
+/* Nine arguments, some of them on the stack. */
 static int
 mpi_many_iteration(void)
 {
@@ -34,7 +34,7 @@ mpi_many_iteration(void)
 	       job_stub.last_args == 1 + 2 + 3 + 4 + 5 + (uintptr_t)n + 7 + 8 + 3;
 }
 
-/* Counts are those of the other side, of which there are fewer. */
+/* Counts are those of the other side, which is smaller. */
 static int
 mpi_across_iteration(void)
 {
@@ -56,7 +56,7 @@ fortran_iteration(void)
 	return ok && job_stub.last_args == 1 + 2 + 10 + 4 + 5 + 3;
 }
 
-/* What a collective leaves in errno, and what it finds there. */
+/* errno before and after a collective. */
 static int
 errno_iteration(void)
 {
@@ -96,7 +96,7 @@ job(const char *kind)
 
 	begin_job();
 	if (!strcmp(kind, "nccl"))
-		job_stub.collective_ns = 0; /* It is only enqueued. */
+		job_stub.collective_ns = 0; /* Only enqueued. */
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (!strcmp(kinds[i].kind, kind))
 			return train(kinds[i].iterate, NULL);
@@ -117,7 +117,7 @@ an_mpi_job_tells_its_iterations_and_waits_when_it_is_told_to(void **state)
 	assert_string_equal(b->hello.job, "4711");
 	assert_int_equal(b->hello.source, PACE_MPI);
 	assert_int_equal(b->hello.n_ranks, 3);
-	/* Before the first there is no gap. */
+	/* No gap precedes the first one. */
 	assert_int_equal(b->n_rows, N_ITERATIONS - 1);
 	assert_int_equal(b->rows[10].bytes, 4000);
 	assert_int_equal(b->rows[10].n_collectives, 1);
@@ -225,7 +225,7 @@ from_fortran_as_little_is_needed_as_may_be(void **state)
 	run(b, "fortran", NULL);
 	assert_int_equal(b->n_rows, N_ITERATIONS - 1);
 	assert_int_equal(b->rows[10].bytes, 4000 + 60 * 4);
-	/* That of C within that of Fortran is the same one. */
+	/* The C call inside the Fortran call is the same collective. */
 	assert_int_equal(b->rows[10].n_collectives, 2);
 	assert_int_equal(n_waits(b, &ns), 1);
 }

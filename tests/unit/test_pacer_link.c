@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pacer_link.c - a collector that is there, is not, talks nonsense, or is asleep. */
+/* test_pacer_link.c - a collector that is present, absent, malformed or stopped */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -147,7 +147,7 @@ nobody_there_is_tried_again_and_what_is_lost_is_told(void **state)
 	assert_int_equal(got.iteration.lost, 2);
 }
 
-/* Attempts of one who asks all the time, in so long. */
+/* Number of attempts of a client that always asks. */
 static unsigned
 n_attempts(struct place *place, int64_t from_ns, int64_t for_ns)
 {
@@ -167,10 +167,10 @@ attempts_in_vain_are_further_and_further_apart(void **state)
 {
 	struct place *place = *state;
 
-	/* At 0, 50, 150, 350, 750, 1550 ms; then each second. */
+	/* At 0, 50, 150, 350, 750, 1550 ms, then each second. */
 	assert_int_equal(n_attempts(place, SECOND_NS, SECOND_NS), 5);
 	assert_int_equal(n_attempts(place, 2 * SECOND_NS, 10 * SECOND_NS), 10);
-	/* Who was there for a while is looked for at once when he has gone. */
+	/* After a longer connection is lost, the next attempt is immediate. */
 	connect_both(place, 13 * SECOND_NS);
 	close(place->peer);
 	place->peer = -1;
@@ -217,7 +217,7 @@ a_collector_that_is_killed_and_comes_back_is_found_again(void **state)
 	assert_int_equal(place->link.fd, -1);
 	link_send(&place->link, &report);
 	assert_false(link_open(&place->link, SECOND_NS + 5));
-	/* Nobody listens. */
+	/* No collector listens. */
 	assert_false(link_open(&place->link, SECOND_NS + LINK_RETRY_NS));
 	connect_both(place, SECOND_NS + 3 * LINK_RETRY_NS);
 	expect_packet(place, PACE_HELLO, &got);
@@ -240,7 +240,7 @@ one_that_never_reads_costs_packets_and_no_time(void **state)
 	}
 	assert_true(place->link.fd >= 0);
 	assert_true(place->link.lost > 90000);
-	/* Never in the sense of waiting: a second would be, a busy machine is not. */
+	/* It does not wait: a wait would take a second, a busy machine less. */
 	assert_true(longest_ns < SECOND_NS);
 }
 
@@ -257,7 +257,7 @@ one_that_never_accepts_costs_no_time_either(void **state)
 
 		link_init(&other, place->path, &place->link.hello);
 		n_open += link_open(&other, SECOND_NS);
-		/* Left open on purpose: they fill what it lets wait. */
+		/* Left open on purpose, to fill the listener's backlog. */
 		if (other.fd >= 0)
 			fcntl(other.fd, F_SETFD, 0);
 	}
@@ -310,7 +310,7 @@ a_descriptor_that_became_somebody_elses_is_left_alone(void **state)
 
 	connect_both(place, SECOND_NS);
 	fd = place->link.fd;
-	/* The program closes what it does not know, and is given the number again. */
+	/* The program closes the unknown descriptor, and gets its number again. */
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair),
 			 0);
 	assert_int_equal(dup2(pair[0], fd), fd);
@@ -319,7 +319,7 @@ a_descriptor_that_became_somebody_elses_is_left_alone(void **state)
 	assert_int_equal(recv(pair[1], &byte, 1, 0), -1);
 	assert_int_equal(errno, EAGAIN);
 	link_close(&place->link);
-	assert_true(fcntl(fd, F_GETFD) >= 0); /* Still theirs. */
+	assert_true(fcntl(fd, F_GETFD) >= 0); /* Still the program's. */
 	assert_int_equal(place->link.fd, -1);
 	close(fd);
 	close(pair[0]);
@@ -339,7 +339,7 @@ waits_end_when_they_should(void **state)
 		assert_true(late_ns >= 0);
 		n_late += late_ns > 50000;
 	}
-	/* A machine may be so busy with other things that most are late, not all. */
+	/* On a busy machine most iterations may be late, but not all. */
 	assert_true(n_late < 100);
 	assert_true(wait_until(0) > 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pacer_orders.c - orders as the scheduler announces them. */
+/* test_pacer_orders.c - orders as the scheduler announces them */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +42,7 @@ times_are_laid_on_the_clock_of_this_host(void **state)
 	assert_true(orders.rows.items[0].order.not_before_ns == 5000000000);
 	assert_true(orders.rows.items[0].order.expires_ns == 6000000000);
 	assert_int_equal(orders.rows.items[0].order.max_ns, 250000000);
-	/* None is none, and what was before this host started is over. */
+	/* Zero means none, and times before the boot are over. */
 	assert_int_equal(orders.rows.items[1].order.not_before_ns, 0);
 	assert_int_equal(orders.rows.items[1].order.expires_ns, 0);
 	orders_fini(&orders);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pacer_pending.c - nonblocking collectives that are under way, of many threads. */
+/* test_pacer_pending.c - pending nonblocking collectives of many threads */
 #include <pthread.h>
 
 #include "pacer/pending.h"

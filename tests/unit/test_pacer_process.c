@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_pacer_process.c - libantiphase-pacer.so in processes that do what they like: have
- * threads and children, become another program, load and unload it, or do not want it.
+ * test_pacer_process.c - libantiphase-pacer.so in processes with threads and children,
+ * that exec, load and unload it, or disable it
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -33,7 +33,7 @@ forked(void)
 	return waitpid(pid, &status, 0) == pid && status == 0;
 }
 
-/* A child that fork() knows nothing of. */
+/* A child made without fork(). */
 static int
 cloned(void)
 {
@@ -81,7 +81,7 @@ run_threads(void)
 	return ok ? 0 : 5;
 }
 
-/* As a program that is not preloaded would: it opens the library. */
+/* Opens the library, as a program without the preload would. */
 static int
 run_api(const char *library)
 {
@@ -104,11 +104,11 @@ run_api(const char *library)
 		leave();
 	}
 	api_close();
-	/* After the end these do nothing. */
+	/* After the end these have no effect. */
 	return iteration() != 0;
 }
 
-/* Closed in the midst of a collective, and opened again; ends too many, and too few. */
+/* Closed during a collective and opened again; too many and too few ends. */
 static int
 run_api_again(const char *library)
 {
@@ -126,7 +126,7 @@ run_api_again(const char *library)
 		if (!api_open("api", 0, 3))
 			return 2;
 		if (turn == 1)
-			leave(); /* Of the one before. */
+			leave(); /* Belongs to the one before. */
 		for (int i = 0; i < 6; i++) {
 			compute(COMPUTE_NS);
 			iteration();
@@ -141,7 +141,7 @@ run_api_again(const char *library)
 	return 0;
 }
 
-/* Unloaded while it is on; a child after that; and loaded again. */
+/* Unloaded while active; a child after that; then loaded again. */
 static int
 run_api_unloaded(const char *library)
 {
@@ -210,7 +210,7 @@ job(const char *kind)
 		return run_api_unloaded(getenv("STUB_LIBRARY"));
 	begin_job();
 	if (!strcmp(kind, "threads")) {
-		job_stub.collective_ns = 0; /* It is only enqueued. */
+		job_stub.collective_ns = 0; /* Only enqueued. */
 		return run_threads();
 	}
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -246,7 +246,7 @@ who_is_closed_within_a_collective_may_open_again(void **state)
 	run(b, "api-again", NULL);
 	assert_int_equal(b->n_hello, 3);
 	assert_int_equal(b->n_rows, 18);
-	/* Each tells of the one before, but for the first after each start. */
+	/* Each report covers the previous iteration, except the first after a start. */
 	for (size_t i = 0; i < b->n_rows; i++)
 		n_long += b->rows[i].comm_ns >= MS;
 	assert_int_equal(n_long, 15);
@@ -259,7 +259,7 @@ other_ranks_and_jobs_that_do_not_want_it_are_left_alone(void **state)
 		{ "RANK=1", NULL },
 		{ "ANTIPHASE_MODE=off", NULL },
 		{ "ANTIPHASE_MODE=maybe", NULL },
-		/* A launcher's own word comes before that of Slurm's batch step. */
+		/* A launcher's variable takes precedence over Slurm's batch step. */
 		{ "OMPI_COMM_WORLD_RANK=2", "SLURM_PROCID=0", NULL },
 	};
 	struct bench *b = *state;

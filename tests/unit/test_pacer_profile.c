@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a job is like alone, from what its pacer tells while others are in its way. */
+/* test_pacer_profile.c - isolated profiles of jobs, from pacers under contention */
 #include <string.h>
 
 #include "lib/base/rng.h"
@@ -10,7 +10,7 @@
 
 #define MS   1000000
 #define LINE 3e8
-#define MB3  3e6 /* 80 ms of the line. */
+#define MB3  3e6 /* 80 ms at line rate. */
 
 static const struct pacer_profile_path PATH = { .line_bps = LINE,
 						.isolated_us = 82000 };
@@ -25,7 +25,7 @@ struct lab {
 	enum pacer_profile_event last;
 };
 
-/* The next iteration begins, after so much computing; it will send for so long. */
+/* Begins the next iteration after 'compute_ms'; it then sends for 'comm_ms'. */
 static void
 begin(struct lab *lab, int64_t compute_ms, int64_t comm_ms)
 {
@@ -35,13 +35,13 @@ begin(struct lab *lab, int64_t compute_ms, int64_t comm_ms)
 		.comm_ns = lab->comm_ns,
 	};
 
-	report.begin_ns = report.enter_ns + 5 * MS; /* Ordered to wait, say. */
+	report.begin_ns = report.enter_ns + 5 * MS; /* Delayed by an order. */
 	lab->last = pacer_profile_add(&lab->paced, &report);
 	lab->now_ns = report.begin_ns;
 	lab->comm_ns = comm_ms * MS;
 }
 
-/* 'n' iterations of so much computing; every third sends undisturbed, in 82 ms. */
+/* 'n' iterations; every third one sends undisturbed, in 82 ms. */
 static void
 run(struct lab *lab, int n, int64_t compute_ms)
 {
@@ -74,7 +74,7 @@ has_profile(const struct lab *lab)
 					   &PATH, &profile);
 
 	if (!is_there)
-		assert_int_equal(profile.period_us, 7); /* Left alone. */
+		assert_int_equal(profile.period_us, 7); /* Unchanged. */
 	else
 		profile_fini(&profile);
 	return is_there;
@@ -88,7 +88,7 @@ five_iterations_are_enough_and_our_own_delays_are_left_out(void **state)
 
 	(void)state;
 	run(&lab, PACER_PROFILE_N_MIN, 270);
-	assert_false(has_profile(&lab)); /* The fifth is not over. */
+	assert_false(has_profile(&lab)); /* The fifth iteration is not complete. */
 	run(&lab, 1, 270);
 	assert_int_equal(lab.last, PACER_PROFILE_WHOLE);
 	check(&lab, &SENT, &PATH, 270000 + 82000, 82000);
@@ -100,7 +100,7 @@ five_iterations_are_enough_and_our_own_delays_are_left_out(void **state)
 	assert_false(pacer_profile_make(&lab.paced, 6, &SENT, &PATH, &profile));
 }
 
-/* From the first iteration on somebody else sends as well: 160 ms instead of 82. */
+/* Another job sends, too, from the first iteration on: 160 ms instead of 82. */
 static void
 iterations_that_were_all_contended_are_relieved(void **state)
 {
@@ -112,26 +112,26 @@ iterations_that_were_all_contended_are_relieved(void **state)
 		begin(&lab, 270, 160 + i % 2);
 	/* Nobody is seen beside it: it takes as long as it took at best. */
 	check(&lab, &SENT, &path, 270000 + 160000, 160000);
-	/* Others are, though not that they cost it anything: more than its bytes take; */
+	/* Others are present, but no cost is seen: it takes more than its bytes; */
 	path.met_frac = 0.3;
 	check(&lab, &SENT, &path, 270000 + 82000, 82000);
-	/* which would be what it takes by itself, were it nearly that. */
+	/* unless that is close to the isolated time. */
 	path.isolated_us = 150000;
 	check(&lab, &SENT, &path, 270000 + 160000, 160000);
 	path = PATH;
-	/* That they do; of so few it is not known well what that cost, */
+	/* With a cost seen; from few iterations it is uncertain, */
 	path.held_frac = 0.2;
 	check(&lab, &SENT, &path, 270000 + 82000, 82000);
 	for (int i = 0; i < PACER_PROFILE_N_KEPT; i++)
 		begin(&lab, 270, 160 + i % 2);
-	/* and of more it is. */
+	/* and from more it is known. */
 	path.held_frac = 0.4;
 	check(&lab, &SENT, &path, 270000 + 96300, 96300);
-	/* Not below what its bytes take on their way, however much it is held up; */
+	/* Never below the time of its bytes on the path; */
 	path.held_frac = 0.8;
 	check(&lab, &SENT, &path, 270000 + 82000, 82000);
 	path.held_frac = 0;
-	/* That the first ones differ says as much. */
+	/* Different first iterations show the same. */
 	lab = (struct lab){ .now_ns = MS };
 	for (int i = 0; i < 6; i++)
 		begin(&lab, 270, 160 + i % 2);
@@ -140,15 +140,15 @@ iterations_that_were_all_contended_are_relieved(void **state)
 	check(&lab, &SENT, &path, 270000 + 82000, 82000);
 	path.isolated_us = 120000;
 	check(&lab, &SENT, &path, 270000 + 120000, 120000);
-	/* unless it has been seen to take less: the way must be another one. */
+	/* except that it took less before: the path must be another one. */
 	path.isolated_us = 500000;
 	check(&lab, &SENT, &path, 270000 + 160000, 160000);
-	/* Its own interface cannot be got round. */
+	/* Its own interface is a lower bound in any case. */
 	path.line_bps = 1.2e8;
 	check(&lab, &SENT, &path, 270000 + 200000, 200000);
 }
 
-/* Its begin was seen late. */
+/* The begin of the burst was seen late. */
 static void
 one_short_burst_is_not_what_it_takes(void **state)
 {
@@ -159,7 +159,7 @@ one_short_burst_is_not_what_it_takes(void **state)
 	for (int i = 0; i < 8; i++)
 		begin(&lab, 270, i == 2 ? 40 : 160);
 	check(&lab, &SENT, &path, 270000 + 82000, 82000);
-	/* Many more: no more a first guess. */
+	/* With many more iterations it is no longer a first guess. */
 	for (int i = 0; i < PACER_PROFILE_N_KEPT; i++)
 		begin(&lab, 270, i % 12 == 2 ? 40 : 160);
 	check(&lab, &SENT, &path, 270000 + 82000, 82000);
@@ -209,7 +209,7 @@ another_compute_time_is_taken_up_within_five_iterations(void **state)
 	check(&lab, &SENT, &PATH, 352000, 82000);
 }
 
-/* Noise, and steps to and fro, are no change. */
+/* Noise and alternation are not a change. */
 static void
 an_unsteady_job_has_not_changed(void **state)
 {
@@ -234,7 +234,7 @@ lost_reports_leave_out_iterations_and_nothing_else(void **state)
 	(void)state;
 	for (int i = 0; i < 5; i++) {
 		run(&lab, 2, 270);
-		/* Its report does not come, nor is it known how long it took. */
+		/* Its report is lost, and its duration unknown. */
 		lab.number++;
 		lab.now_ns += 270 * MS;
 	}
@@ -265,9 +265,9 @@ static void
 what_cannot_be_is_left_out(void **state)
 {
 	static const struct steer_report bad[] = {
-		{ 20, INT64_MIN, 5, 80 * MS, 0 }, /* Times out of all reason, */
+		{ 20, INT64_MIN, 5, 80 * MS, 0 }, /* Absurd times; */
 		{ 20, INT64_MAX, INT64_MAX, 80 * MS, 0 },
-		{ 20, 5, 4, 80 * MS, 0 }, /* a begin before its enter, */
+		{ 20, 5, 4, 80 * MS, 0 }, /* a begin before its enter; */
 		{ 20, INT64_C(9000000) * MS, INT64_C(9000000) * MS, -1, 0 },
 		{ 20, INT64_C(9000000) * MS, INT64_C(9000000) * MS, INT64_MAX, 0 },
 		{ 5, INT64_C(9000000) * MS, INT64_C(9000000) * MS, MS, 0 }, /* twice. */
@@ -281,7 +281,7 @@ what_cannot_be_is_left_out(void **state)
 				 PACER_PROFILE_NONE);
 		assert_int_equal(lab.paced.n, 5);
 	}
-	/* More in collectives than there was time, or none at all: not whole. */
+	/* More time in collectives than in the iteration, or none: not whole. */
 	lab.comm_ns = 0;
 	run(&lab, 1, 270);
 	assert_int_equal(lab.last, PACER_PROFILE_NONE);
@@ -309,7 +309,7 @@ whatever_is_reported_does_no_harm(void **state)
 		struct iteration_volume_sample iterations[PACER_PROFILE_N_KEPT];
 		struct profile profile;
 
-		/* Half of them follow the one before. */
+		/* Half of the reports follow the previous one. */
 		if (paced.n_reports && rng_below(&rng, 2)) {
 			const struct steer_report *last =
 				&paced.reports[paced.n_reports - 1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeping to a shift: CASSINI's realignment, and work-conserving slots. */
+/* test_pacing.c - keeping a shift: CASSINI's realignment, and work-conserving gates */
 #include "tests/unit/sim_lab.h"
 #include "tests/unit/test.h"
 
@@ -12,7 +12,7 @@ realign_waits_for_the_grid_only_beyond_the_deadband(void **state)
 
 	(void)state;
 	lab_open_link(&lab);
-	/* 45 ms alone on a grid of 40: 5 ms late, so it waits 35. */
+	/* 45 ms alone on a grid of 40 ms: 5 ms late, so it waits 35 ms. */
 	lab_job_init(&late, 25 * MS, PATH, 1, 125e6);
 	late.job.shift_ns = 7 * MS;
 	late.job.pacing = ENGINE_PACE_REALIGN;
@@ -28,7 +28,7 @@ realign_waits_for_the_grid_only_beyond_the_deadband(void **state)
 	assert_near(stats.waited_ns, 3 * 35e6, 1e-2);
 	lab_close(&lab);
 
-	/* 1 ms late each time: within 5 % of 44 ms up to 2.2 ms. */
+	/* 1 ms late each time; 5 % of 44 ms allows 2.2 ms. */
 	lab_open_link(&lab);
 	lab_job_init(&steady, 25 * MS, PATH, 1, 125e6);
 	steady.job.pacing = ENGINE_PACE_REALIGN;
@@ -104,7 +104,7 @@ gated_jobs_that_start_together_settle_one_after_the_other(void **state)
 	engine_run(lab.engine, ENGINE_NEVER);
 	assert_near(lab_iteration_ns(&lab, 0, 0), 45e6, 1e-3);
 	assert_near(lab_iteration_ns(&lab, 1, 0), 65e6, 1e-3); /* Waits once, */
-	for (uint64_t i = 1; i < 10; i++)                      /* and never again. */
+	for (uint64_t i = 1; i < 10; i++)                      /* then never again. */
 		assert_near(lab_iteration_ns(&lab, 1, i), 45e6, 1e-3);
 	engine_job_stats(lab.engine, 1, &stats);
 	assert_int_equal(stats.n_corrections, 1);
@@ -121,7 +121,7 @@ the_gate_opens_the_moment_the_link_is_free(void **state)
 
 	(void)state;
 	lab_open_link(&lab);
-	/* Four jobs that each need 20 of 45 ms: always somebody waits. */
+	/* Four jobs that each need 20 of 45 ms: one is always waiting. */
 	gate_init_job(&j, 25 * MS, PATH, 1, 125e6, 50);
 	j.job.jitter_frac = 0.05;
 	for (int i = 0; i < 4; i++)
@@ -158,7 +158,7 @@ jobs_that_fit_together_or_do_not_meet_are_not_held(void **state)
 	lab_add(&lab, &a);
 	lab_add(&lab, &b);
 	lab_add(&lab, &c);
-	/* One that is not gated makes the link one that can be exceeded. */
+	/* With a job that is not gated, the link can be exceeded. */
 	b.job.pacing = ENGINE_PACE_FREE;
 	lab_add(&lab, &b);
 	engine_run(lab.engine, ENGINE_NEVER);
@@ -170,7 +170,7 @@ jobs_that_fit_together_or_do_not_meet_are_not_held(void **state)
 	lab_close(&lab);
 }
 
-/* Job i needs links i and i+1: each neighbour holds what the other wants. */
+/* Job i needs links i and i+1: each neighbor holds what the other wants. */
 static void
 a_ring_of_gated_jobs_does_not_lock_up(void **state)
 {
@@ -200,7 +200,7 @@ a_ring_of_gated_jobs_does_not_lock_up(void **state)
 	}
 	engine_run(lab.engine, ENGINE_NEVER);
 	assert_int_equal(lab.iterations.n, N * 100);
-	/* Neighbours never send at once. */
+	/* Neighbors never send at once. */
 	for (size_t a = 0; a < lab.flows.n; a++) {
 		for (size_t b = a + 1; b < lab.flows.n && b < a + 4 * N; b++) {
 			const struct lab_flows *x = &lab.flows.items[a];
@@ -216,8 +216,8 @@ a_ring_of_gated_jobs_does_not_lock_up(void **state)
 }
 
 /*
- * Many small jobs on either of two links, so that one is nearly always busy,
- * and one job that needs both.
+ * Many small jobs on one of two links each, so that one link is nearly always busy, and
+ * one job that needs both.
  */
 static void
 a_job_that_needs_much_is_not_starved(void **state)
@@ -238,7 +238,7 @@ a_job_that_needs_much_is_not_starved(void **state)
 		j.job.stop_ns = (int64_t)20000 * MS;
 		lab_add(&lab, &j);
 	}
-	/* It comes when the links have long been out of step. */
+	/* It arrives when the links are no longer in step. */
 	gate_init_job(&j, 5 * MS, paths, 2, 62.5e6, 0);
 	j.job.arrival_ns = 500 * MS;
 	j.job.stop_ns = (int64_t)20000 * MS;
@@ -246,8 +246,8 @@ a_job_that_needs_much_is_not_starved(void **state)
 	engine_run(lab.engine, ENGINE_NEVER);
 	engine_job_stats(lab.engine, 12, &stats);
 	/*
-	 * Overtaken four times, each by one of 10 ms on either link, then it
-	 * waits for two more at most: well under 100 ms an iteration.
+	 * Overtaken four times, each time by a job of 10 ms on either link, it waits
+	 * for at most two more: well below 100 ms per iteration.
 	 */
 	assert_true(stats.n_iterations > 200);
 	for (uint64_t i = 0; i < stats.n_iterations; i++)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two jobs on one link, 2 % jitter: what each pacing costs, against the fluid
- * tables that the choice of pacing rests on (equal periods; ratios in [1, 1.1];
+ * test_pacing_table.c - the cost of each pacing for two jobs on one link with 2 %
+ * jitter
+ *
+ * The choice of pacing rests on these fluid tables (equal periods; ratios in [1, 1.1];
  * ratios in [1, 4]):
  *
  *	fair sharing     1.163  1.161  1.160
@@ -20,7 +22,7 @@ enum shift {
 	SHIFT_HALF
 };
 
-/* From the start of its first iteration to the end of the last, an iteration. */
+/* Mean iteration time, from the start of the first to the end of the last one. */
 static double
 iteration_ns(const struct lab *lab, uint32_t job)
 {
@@ -104,7 +106,7 @@ a_shift_that_nothing_corrects_decays_under_jitter(void **state)
 	assert_true(once < slowdown(1, ENGINE_PACE_FREE, SHIFT_CHANCE));
 }
 
-/* For equal periods better than sharing, for others far worse. */
+/* Better than sharing for equal periods, far worse for others. */
 static void
 a_rigid_grid_helps_equal_periods_alone(void **state)
 {

@@ -67,7 +67,7 @@ the_length_on_the_wire_counts_not_what_was_kept(void **state)
 		packet_parse(PACKET_ETHERNET, frame_bytes(&f), frame_n(&f), 1514, &p));
 	assert_int_equal(p.wire_bytes, 1514);
 	assert_int_equal(p.payload_bytes, 1460);
-	/* A large segment, captured before it was cut, may say 0. */
+	/* A large segment that was captured before segmentation may have length 0. */
 	put16(f.room + f.at + 16, 0);
 	assert_true(
 		packet_parse(PACKET_ETHERNET, frame_bytes(&f), frame_n(&f), 42054, &p));
@@ -245,7 +245,7 @@ a_switch_s_remote_mirror_counts_as_what_it_mirrors(void **state)
 		assert_int_equal(p.wire_bytes, 154);
 		assert_address(&p.source, "10.0.0.1");
 		assert_true(p.is_tcp);
-		/* A second wrapping is not looked through. */
+		/* A second encapsulation is not parsed. */
 		wrap_erspan(&f, type == 3);
 		p = parse(PACKET_ETHERNET, &f);
 		assert_address(&p.source, "192.168.0.1");
@@ -322,7 +322,7 @@ networks_hold_the_addresses_in_them(void **state)
 	assert_int_equal(packet_parse_address("", &network, &bits), -EINVAL);
 }
 
-/* Whether a rule takes a TCP packet from port 5001 of 'from' to port 443 of 'to'. */
+/* Whether a rule matches a TCP packet from port 5001 of 'from' to port 443 of 'to'. */
 static bool
 takes(const char *rule, uint32_t from, uint32_t to)
 {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fluid iteration times against packet-level runs of the same jobs: htsim,
- * DCTCP on one 50 Gb/s bottleneck, one flow a job, persistent connections.
+ * test_packet_level.c - fluid iteration times against packet-level runs of the same
+ * jobs
  *
- * "20/45" is 20 ms of sending in an iteration of 45 ms.  Fair sharing is
- * neutrally stable: in the fluid model the offset of two equal jobs never moves,
- * while packet noise makes it wander.  So the first iterations are comparable,
- * long means are not; the packet-level figures kept are means of the first five
- * iterations of the first job, and of others where they are alike.
+ * The packet-level runs are by htsim: DCTCP on one 50 Gb/s bottleneck, one flow per
+ * job, persistent connections.  "20/45" is 20 ms of sending in an iteration of 45 ms.
+ *
+ * Fair sharing is neutrally stable: in the fluid model the offset of two equal jobs
+ * never moves, while packet noise makes it wander.  So first iterations are comparable
+ * and long means are not.  The packet-level figures are means of the first five
+ * iterations of the first job, and of other jobs where they are alike.
  */
 #include "tests/unit/sim_lab.h"
 #include "tests/unit/test.h"
@@ -80,9 +82,9 @@ long_means_are_those_of_exact_max_min(void **state)
 }
 
 /*
- * Alone until the later one comes, then halves, by hand: iteration 0 of two equal
- * jobs of 'send' ms shifted by s < send takes compute + 2 send - s.  Of the later
- * one, too, unless the first is back before it has ended.
+ * By hand: alone until the later job comes, then half each.  Iteration 0 of two equal
+ * jobs of 'send' ms shifted by s < send takes compute + 2 send - s; that of the later
+ * job, too, unless the first job is back before its end.
  */
 static void
 the_first_iteration_of_equal_jobs_has_its_closed_form(void **state)
@@ -108,9 +110,8 @@ the_first_iteration_of_equal_jobs_has_its_closed_form(void **state)
 }
 
 /*
- * Over five iterations the offset has already begun to wander: by 0.6 to 1.0 ms
- * where one job joins late.  One row, P1 by 2.5, is 2.1 % off, the others less
- * than 2 %.
+ * Within five iterations the offset has begun to wander: by 0.6 to 1.0 ms where one job
+ * joins late.  One row, P1 by 2.5, is 2.1 % off, the others less than 2 %.
  */
 static void
 the_first_iterations_are_near_packet_level(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pair.c - the exact pair optimum against brute force over the hyperperiod. */
+/* test_pair.c - the exact optimum of two jobs against brute force */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,7 @@ make_job(struct rng *rng, int64_t period_us, size_t max_phases, double max_bps,
 	job->profile.phases = job->phases;
 }
 
-/* The rate in the microsecond that begins at each time of a period. */
+/* The rate in each microsecond of a period. */
 static double *
 sample(const struct profile *profile)
 {
@@ -73,7 +73,7 @@ gcd(int64_t a, int64_t b)
 	return a;
 }
 
-/* Mean excess by walking every microsecond of the hyperperiod. */
+/* Mean excess by stepping through the hyperperiod in microseconds. */
 static double
 walk(const double *a, int64_t ta, const double *b, int64_t tb, int64_t shift, double c)
 {
@@ -128,7 +128,7 @@ pair_optimum_equals_brute_force_on_12000_random_pairs(void **state)
 
 			assert_near(pair_excess_bps(&ja, &jb, d, c), e,
 				    1e-9 * e + 1e-3);
-			/* Linear between integers: the mean of both sides' means. */
+			/* Linear between integers, hence the mean of both neighbors. */
 			mean += e / (double)g;
 			min = fmin(min, e);
 		}
@@ -159,7 +159,7 @@ on_off_jobs_are_compatible_iff_they_fit_into_the_gcd(void **state)
 		int64_t ta = base * (int64_t)(1 + rng_below(&rng, 5));
 		int64_t tb = base * (int64_t)(1 + rng_below(&rng, 5));
 		int64_t g = gcd(ta, tb);
-		/* Often just about as long as fits. */
+		/* Often just about the longest that fits. */
 		int64_t ca = 1 + (int64_t)rng_below(&rng, (uint64_t)g);
 		int64_t cb = g - ca + (int64_t)rng_below(&rng, 3) - 1;
 		struct profile_phase pa = { 0, ca, 100e9 }, pb = { 0, cb, 100e9 };
@@ -210,7 +210,7 @@ no_pair_gains_more_than_the_bound(void **state)
 		if (bound_bps > 0)
 			tightest = fmax(tightest, gain_bps / bound_bps);
 	}
-	/* Nor is the bound so loose that it would say nothing. */
+	/* The bound must not be trivially loose, either. */
 	assert_true(tightest > 0.3);
 }
 
@@ -238,7 +238,7 @@ exchanging_the_jobs_only_turns_the_shift_round(void **state)
 	}
 }
 
-/* The paper's example: 40 and 60 ms, so only 20 ms count. */
+/* The paper's example: periods of 40 and 60 ms, so that only 20 ms count. */
 static void
 forty_and_sixty_milliseconds_share_twenty(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What passes of a loop take, and which parts of it. */
+/* test_passes.c - the duration of a loop's passes and of their parts */
 #include <stdio.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ find(const struct passes *passes, const char *name)
 	return NULL;
 }
 
-/* 40 ms, of which 7 are of look, 30 of http, and 3 of nobody. */
+/* 40 ms: 7 of look, 30 of http, 3 of no part. */
 static void
 pass(struct passes *passes, int64_t ms)
 {

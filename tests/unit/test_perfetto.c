@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_perfetto.c - traces that viewers can read. */
+/* test_perfetto.c - traces in the format of Perfetto */
 #include <inttypes.h>
 
 #include "lib/base/json.h"
@@ -21,7 +21,7 @@ on_flows(void *ctx, uint32_t job, uint32_t segment, double start_ns, double end_
 	perfetto_flows(ctx, job, segment, start_ns, end_ns);
 }
 
-/* The trace of three jobs that contend with jitter. */
+/* The trace of three contending jobs with jitter. */
 static char *
 make_trace(bool all_links, uint64_t max_bytes, size_t *ret_length,
 	   uint64_t *ret_left_out)
@@ -52,7 +52,7 @@ make_trace(bool all_links, uint64_t max_bytes, size_t *ret_length,
 	return text;
 }
 
-/* One track: where its last slice ended, in nanoseconds. */
+/* A track: the end of its last slice, in ns. */
 struct track {
 	int64_t process, thread, end_ns;
 	size_t n_slices;
@@ -123,7 +123,7 @@ slices_never_overlap_on_a_track(void **state)
 	(void)state;
 	assert_true(check_trace(text, length, tracks, &n_tracks) > 3 * 50 * 3);
 	assert_int_equal(n_left_out, 0);
-	/* Three jobs, and each of them on the link there and the link back. */
+	/* Three jobs, and each on both directions of the link. */
 	assert_int_equal(n_tracks, 9);
 	for (size_t i = 0; i < n_tracks; i++)
 		assert_true(tracks[i].n_slices >= 50);
@@ -140,7 +140,7 @@ all_links_are_in_the_trace_if_asked_for(void **state)
 
 	(void)state;
 	check_trace(text, length, tracks, &n_tracks);
-	/* Besides: four links of hosts for each job. */
+	/* In addition, four links of hosts for each job. */
 	assert_int_equal(n_tracks, 9 + 3 * 4);
 	free(text);
 }

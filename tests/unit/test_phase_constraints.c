@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From profiles and shifts to the windows that the control loop keeps. */
+/* test_phase_constraints.c - from profiles and shifts to the control loop's windows */
 #include "lib/base/rng.h"
 #include "scheduler/core/control/phase_constraints.h"
 #include "scheduler/core/profile/profile.h"
@@ -63,10 +63,10 @@ an_iteration_begins_after_the_longest_gap(void **state)
 	add_phase(p, 10000, 10000, 1e9);
 	add_phase(p, 60000, 10000, 1e9);
 	add_phase(p, 72000, 18000, 1e9);
-	/* Gaps of 20 round the turn, 40, and 2. */
+	/* Gaps of 20 across the end, 40, and 2. */
 	assert_int_equal(phase_constraints_onset_us(p), 60000);
 	assert_int_equal(phase_constraints_burst_us(p), 0);
-	/* Without the first one the rest is one burst, with a hole of 2 in 30. */
+	/* Without the first phase the rest is one burst, with a hole of 2 in 30. */
 	p->phases++;
 	p->n_phases--;
 	assert_int_equal(phase_constraints_onset_us(p), 60000);
@@ -112,7 +112,7 @@ bursts_can_take_turns_whatever_their_periods(void **state)
 	assert_near(edges.items[0].cost, 0.8, 1e-9);
 	assert_int_equal(edges.modes[0], STEER_GATE);
 	phase_constraints_fini(&edges);
-	/* Locked, they have a window as well. */
+	/* With locked periods they have a window, too. */
 	phase_constraints_make(&b.problem, NULL, locked_us, &edges);
 	assert_int_equal(edges.items[0].modulus_us, 103017);
 	phase_constraints_fini(&edges);
@@ -135,8 +135,8 @@ what_fits_together_has_no_edge(void **state)
 }
 
 /*
- * Of jobs with several bursts: within the window the excess is what it is at the chosen
- * shift, and just outside of it more.
+ * Jobs with several bursts: within the window the excess is that of the chosen shift,
+ * and just outside it is higher.
  */
 static void
 windows_are_as_wide_as_the_excess_allows(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cheapest delays into all windows, against all delays there are. */
+/* test_phase_correction.c - the cheapest delays into all windows, against all delays */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 #include "tests/unit/test.h"
 
 #define MAX_JOBS 4
-#define G        12 /* Modulus; all phases and windows are whole numbers of 100. */
+#define G        12 /* Modulus; phases and windows are multiples of 100. */
 #define UNIT     100.0
 
 struct instance {
@@ -17,7 +17,7 @@ struct instance {
 	size_t n_jobs, n_edges;
 };
 
-/* A tree, or with 'n_more' edges beyond it. */
+/* A tree, plus 'n_more' edges. */
 static void
 draw(struct rng *rng, size_t n_more, struct instance *in)
 {
@@ -58,8 +58,8 @@ all_within(const struct instance *in, const double *delay_ns, double tolerance_n
 }
 
 /*
- * The least cost over all delays up to two turns.  With whole numbers everywhere the
- * best delays are whole numbers, as those of difference constraints are.
+ * The least cost over all delays up to two turns.  With integers everywhere the best
+ * delays are integers, as with difference constraints.
  */
 static double
 brute_force(const struct instance *in)
@@ -160,9 +160,7 @@ nothing_is_moved_within_the_windows(void **state)
 static void
 it_is_the_cheaper_of_two_that_waits(void **state)
 {
-	/*
-	 * Half a turn apart is wanted; b is a tenth too late, a nine tenths too early.
-	 */
+	/* The target is half a turn; b is a tenth late, a nine tenths early. */
 	struct phase_correction_job jobs[2] = { { .phase_ns = 0, .weight = 1 },
 						{ .phase_ns = 0.6e6, .weight = 1 } };
 	const struct phase_correction_constraint edge = { 0, 1, 1e6, 0.5e6, 0.5e6 };
@@ -179,7 +177,7 @@ it_is_the_cheaper_of_two_that_waits(void **state)
 	assert_near(delay_ns[1], 0.9e6, 2);
 }
 
-/* All on one link, each pair with a window: as many as fit, and more. */
+/* All on one link with a window for each pair: as many as fit, and more. */
 static void
 many_jobs_are_answered_for_whether_they_fit_or_not(void **state)
 {

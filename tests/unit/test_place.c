@@ -7,7 +7,7 @@
 #include "tests/unit/jobs_fixture.h"
 #include "tests/unit/test.h"
 
-/* Number of leaves that 'n' hosts of a fabric with 'per_leaf' hosts a leaf are on. */
+/* Number of leaves of 'n' hosts, in a fabric with 'per_leaf' hosts per leaf. */
 static uint32_t
 leaves_of(const uint32_t *hosts, uint32_t n, uint32_t per_leaf)
 {
@@ -114,7 +114,7 @@ varied_packings_are_as_good_and_not_all_the_same(void **state)
 	fixture_fini(&f);
 }
 
-/* Two of three leaves are busy with jobs across them; the third has room. */
+/* Two of three leaves have crossing jobs; the third has room. */
 static void
 search_finds_the_links_that_nobody_uses(void **state)
 {
@@ -138,10 +138,7 @@ search_finds_the_links_that_nobody_uses(void **state)
 	fixture_fini(&f);
 }
 
-/*
- * The new job must span two leaves.  Packing would take one leaf of the busy
- * pair; the bound knows better.
- */
+/* The new job must span two leaves.  Packing would use one of the busy pair. */
 static void
 search_prefers_leaves_with_idle_uplinks(void **state)
 {
@@ -153,7 +150,7 @@ search_prefers_leaves_with_idle_uplinks(void **state)
 
 	(void)state;
 	fixture_init(&f, 4, 4, 1, 50e9);
-	/* Leaves 0 and 1 carry a ring between them; 2 and 3 only local work. */
+	/* Leaves 0 and 1 share a ring; 2 and 3 have only local work. */
 	ON(fixture_job(&f, "a", 2, 100000, 0.5, 50e9), 0, 4);
 	ON(fixture_job(&f, "x", 1, 100000, 0.5, 1e9), 8);
 	ON(fixture_job(&f, "y", 1, 100000, 0.5, 1e9), 12);
@@ -320,7 +317,7 @@ packs_into_one_pod_of_a_fat_tree(void **state)
 	(void)state;
 	assert_int_equal(gen_fat_tree(&options, &f.topo, NULL), 0);
 	f.routes = routes_new(f.topo, 1);
-	/* One host of the first pod is taken: four are left in the others only. */
+	/* One host of the first pod is taken; only other pods have four left. */
 	ON(fixture_job(&f, "a", 1, 100000, 0.3, 50e9), 1);
 	fixture_job(&f, "b", 4, 100000, 0.3, 50e9);
 	place = place_new(f.topo, f.routes, &f.workload);

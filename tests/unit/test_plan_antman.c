@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_plan_antman.c - guaranteed jobs, and opportunistic jobs on what they leave (AntMan).
+ * test_plan_antman.c - guaranteed jobs, and opportunistic jobs on their GPUs (AntMan)
  */
 #include <math.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 
 static const uint32_t fours[N_NODES] = { 4, 4, 4 }, uneven[N_NODES] = { 4, 8, 2 };
 
-/* On nodes of four GPUs. */
+/* Nodes of four GPUs. */
 static void
 begin(struct policy_lab *lab, uint32_t n_nodes)
 {
@@ -45,7 +45,7 @@ put_hosts(struct strbuf *text, const struct pol_plan *plan,
 	}
 }
 
-/* Who runs where: "a 0:3, b 0:1 1:4 of a 0:1". */
+/* The plan as text: "a 0:3, b 0:1 1:4 of a 0:1". */
 static const char *
 decide(struct policy_lab *lab)
 {
@@ -64,10 +64,10 @@ one_that_does_not_fit_holds_back_what_there_is(void **state)
 	submit(&lab, 3, 0);
 	submit(&lab, 2, 0);
 	submit(&lab, 3, 0); /* c: two are free on node 1, one on node 0. */
-	submit(&lab, 1, 0); /* d has that one; c has the others. */
+	submit(&lab, 1, 0); /* d gets that one; c holds the other two. */
 	submit(&lab, 1, 0); /* e: nothing is left. */
 	assert_string_equal(decide(&lab), "a 0:3, b 1:2, d 0:1");
-	/* Though node 0 has room for c now, it waits where it holds some. */
+	/* Node 0 has room for c now, but c waits where it already holds GPUs. */
 	lab_finish(&lab, 0);
 	assert_string_equal(decide(&lab), "b 1:2, d 0:1, e 0:1");
 	lab_finish(&lab, 1);
@@ -85,7 +85,7 @@ one_of_several_nodes_holds_back_whole_ones(void **state)
 	submit(&lab, 3, 0);
 	submit(&lab, 2, 0);
 	submit(&lab, 8, 0); /* c has node 2, and waits for another. */
-	submit(&lab, 4, 0); /* d holds back the two of node 1. */
+	submit(&lab, 4, 0); /* d reserves two of node 1. */
 	assert_string_equal(decide(&lab), "a 0:3, b 1:2");
 	lab_finish(&lab, 1);
 	assert_string_equal(decide(&lab), "a 0:3, d 1:4");
@@ -120,12 +120,12 @@ guests_are_where_the_least_load_is(void **state)
 
 	(void)state;
 	begin(&lab, 2);
-	submit(&lab, 6, GUEST); /* Though it came first. */
+	submit(&lab, 6, GUEST); /* Although it came first. */
 	submit(&lab, 4, 0);
 	submit(&lab, 2, GUEST);
 	submit(&lab, 1, GUEST); /* d: each GPU has a guest. */
 	assert_string_equal(decide(&lab), "b 0:4, a 0:2 1:4 of b 0:2, c 0:2 of b 0:2");
-	/* Hosts may come later; nobody is moved. */
+	/* Owners may come later; guests are not moved. */
 	submit(&lab, 4, 0);
 	assert_string_equal(decide(&lab), "b 0:4, e 1:4, a 0:2 1:4 of b 0:2 e 1:4, "
 					  "c 0:2 of b 0:2");
@@ -145,7 +145,7 @@ who_waits_is_nobodys_host(void **state)
 	begin(&lab, 2);
 	submit(&lab, 3, 0);
 	submit(&lab, 3, 0);
-	submit(&lab, 2, 0); /* c holds back the last of node 0. */
+	submit(&lab, 2, 0); /* c reserves the last one of node 0. */
 	submit(&lab, 2, GUEST);
 	assert_string_equal(decide(&lab), "a 0:3, b 1:3, d 0:1 1:1");
 	lab_finish(&lab, 0);
@@ -204,15 +204,17 @@ a_guest_has_the_gaps_of_its_host(void **state)
 	static const struct {
 		double stage_s[3], turns;
 	} cases[] = {
-		/* Loading: a gap of 3, and 1 of the next; of that 1 goes to the GPU. 2 of
-		 * a gap of 4 are left for it, and there is room for the network, too. */
+		/*
+		 * Loading fills a gap of 3, and 1 of the next one; 1 of that goes to
+		 * the GPU. 2 of a gap of 4 are left for it, and the network fits, too.
+		 */
 		{ { 4, 3, 2 }, 3 },
-		/* On the network in two gaps of 5. */
+		/* The network fills two gaps of 5. */
 		{ { 0, 0, 10 }, 2 },
-		/* What is left fits into the time in which the owner loads. */
+		/* The rest fits into the owner's loading time. */
 		{ { 0, 0, 12 }, 2 },
 		{ { 0, 0, 14 }, 3 },
-		/* On the GPU in a gap of 4 and all but 1 of another: no time is left. */
+		/* The GPU fills a gap of 4 and all but 1 of another: none is left. */
 		{ { 0, 7, 1 }, 2 },
 	};
 
@@ -256,7 +258,7 @@ a_guest_is_slower_while_its_host_is_there_and_the_host_is_not(void **state)
 	struct cluster_result results[3];
 
 	(void)state;
-	/* Three turns of 6 s for 9 s of its own: half as fast, for 60 s. */
+	/* Three turns of 6 s for 9 s of its own: half the speed, for 60 s. */
 	jobs[0].iteration_s = 9;
 	memcpy(jobs[0].stage_s, (double[]){ 4, 3, 2 }, sizeof jobs[0].stage_s);
 	jobs[1].iteration_s = 6;
@@ -267,7 +269,7 @@ a_guest_is_slower_while_its_host_is_there_and_the_host_is_not(void **state)
 	assert_near(results[0].end_s, 120, 1e-9);
 	assert_near(results[2].first_s, 120, 1e-9);
 	assert_near(results[2].end_s, 130, 1e-9);
-	/* Of stages that are not known: half. */
+	/* Half, if the stages are unknown. */
 	jobs[1].iteration_s = NAN;
 	run(&cluster, jobs, 3, results);
 	assert_near(results[0].end_s, 120, 1e-9);

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * test_plan_goodput.c - who has how many GPUs, by what they learn there.
- */
+/* test_plan_goodput.c - allocation of GPUs by goodput */
 #include <math.h>
 #include <string.h>
 
 #include "policies/goodput.h"
 #include "tests/unit/policy_lab.h"
 
-/* What jobs tell: POL_NONE, nothing; and what is between nodes. */
+/* What jobs report: POL_NONE, nothing; and the cost of the network between nodes. */
 static uint32_t n_seen[LAB_JOBS];
 static double sync_s[LAB_JOBS];
 
-/* An iteration takes 0.1 s + 1 ms a sample; gradients are so noisy that batches may grow. */
+/* 0.1 s + 1 ms per sample; gradient noise is high enough for larger batches. */
 static uint32_t
 report(void *ctx, const struct pol_job *job, struct goodput *ret_goodput)
 {
@@ -45,7 +43,7 @@ submit(struct policy_lab *lab, uint32_t n_gpus, uint32_t max_gpus, uint32_t seen
 	sync_s[id] = 0.01;
 }
 
-/* Jobs on several nodes that share one with another such. */
+/* Number of jobs on several nodes that share a node with another such job. */
 static uint32_t
 count_in_the_way(const struct pol_plan *plan)
 {
@@ -61,7 +59,7 @@ count_in_the_way(const struct pol_plan *plan)
 	return n;
 }
 
-/* The same jobs on as many GPUs; those that stay in the first stay in all. */
+/* The same jobs with the same GPU counts; kept jobs are kept in all plans. */
 static void
 check_alike(const struct policy_lab *lab, const struct pol_plan *plan)
 {
@@ -86,7 +84,7 @@ check_alike(const struct policy_lab *lab, const struct pol_plan *plan)
 	}
 }
 
-/* Decides, checks all plans, and carries the first out. */
+/* Decides, checks all plans, and carries out the first. */
 static void
 decide(struct policy_lab *lab, bool avoids)
 {
@@ -121,7 +119,7 @@ who_has_measured_little_is_given_little(void **state)
 	lab_fini(&lab);
 }
 
-/* Equal jobs, which all gain from more GPUs, have equal parts; on as few nodes as can be. */
+/* Equal jobs that gain from GPUs get equal parts, on as few nodes as possible. */
 static void
 equal_jobs_have_equal_parts(void **state)
 {
@@ -136,7 +134,7 @@ equal_jobs_have_equal_parts(void **state)
 		assert_int_equal(lab.jobs[i].n_held_gpus, 4);
 		assert_int_equal(lab.jobs[i].n_pieces, 1);
 	}
-	/* Nobody has anything to gain from moving. */
+	/* No job gains from moving. */
 	for (int k = 0; k < 3; k++) {
 		decide(&lab, true);
 		for (int i = 0; i < 4; i++)
@@ -145,7 +143,7 @@ equal_jobs_have_equal_parts(void **state)
 	lab_fini(&lab);
 }
 
-/* One alone has all of it, where the network costs nothing, and a node where it costs much. */
+/* One job gets everything if the network is free, and one node if it is expensive. */
 static void
 what_is_between_nodes_counts(void **state)
 {
@@ -162,7 +160,7 @@ what_is_between_nodes_counts(void **state)
 	}
 }
 
-/* Three that want six GPUs are on two nodes each: with four nodes there is room for two. */
+/* Three jobs of six GPUs use two nodes each: four nodes have room for two. */
 static void
 jobs_on_several_nodes_are_kept_apart(void **state)
 {
@@ -177,7 +175,7 @@ jobs_on_several_nodes_are_kept_apart(void **state)
 		struct policy_lab lab;
 
 		begin(&lab, avoids ? NULL : &opts);
-		/* Two use a node and a half each; one is left for four. */
+		/* Two use a node and a half each; one node is left for four GPUs. */
 		submit(&lab, 6, 6, POL_NONE);
 		submit(&lab, 6, 6, POL_NONE);
 		submit(&lab, 4, 4, POL_NONE);
@@ -189,7 +187,7 @@ jobs_on_several_nodes_are_kept_apart(void **state)
 	}
 }
 
-/* Jobs of a trace, of which nothing is known: all or nothing, nobody moves for nothing. */
+/* Trace jobs without reports get all or nothing, and do not move without need. */
 static void
 who_tells_nothing_has_what_it_asked_for(void **state)
 {
@@ -208,7 +206,7 @@ who_tells_nothing_has_what_it_asked_for(void **state)
 		assert_int_equal(lab.jobs[i].n_held_gpus, lab.jobs[i].n_gpus);
 		assert_int_equal(lab.jobs[i].n_pieces, i ? 1 : 2);
 	}
-	/* One more does not fit; when another one is done, it does, and the rest stays. */
+	/* Another job does not fit; when one is done it does, and the rest stays. */
 	submit(&lab, 4, 4, POL_NONE);
 	decide(&lab, true);
 	for (uint32_t i = 0; i < 5; i++)
@@ -221,7 +219,7 @@ who_tells_nothing_has_what_it_asked_for(void **state)
 	lab_fini(&lab);
 }
 
-/* Nobody is stopped so that one runs instead of two, until it has waited for long. */
+/* No job is stopped to run one instead of two, until it has waited for long. */
 static void
 a_large_one_is_not_forgotten(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_plan_lucid.c - jobs that are looked at apart, and share when they hardly feel it
- * (Lucid).
+ * test_plan_lucid.c - profiling nodes, and jobs that share GPUs when they barely slow
+ * (Lucid)
  */
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #define N_JOBS 150
 
-/* On lab_cluster; by default the last two of its four nodes are apart. */
+/* On lab_cluster; by default the last two of its four nodes are for profiling. */
 static void
 begin(struct policy_lab *lab, const char *const *sets, size_t n_sets)
 {
@@ -24,7 +24,7 @@ begin(struct policy_lab *lab, const char *const *sets, size_t n_sets)
 	lab_init(lab, "lucid", &opts);
 }
 
-/* Of an iteration, gpu_share is on the GPU; NAN: not known. */
+/* gpu_share: the part of an iteration on the GPU; NAN: unknown. */
 static void
 submit(struct policy_lab *lab, uint32_t n_gpus, double predicted_s, double gpu_share)
 {
@@ -35,7 +35,7 @@ submit(struct policy_lab *lab, uint32_t n_gpus, double predicted_s, double gpu_s
 				       .stage_s = { 1 - gpu_share, gpu_share, 0 } });
 }
 
-/* Who goes on where it is has been there since it came there. */
+/* A job that keeps its place has run there since it was placed. */
 static void
 carry_out(struct policy_lab *lab, struct pol_job *job, const struct pol_grant *grant)
 {
@@ -52,7 +52,7 @@ carry_out(struct policy_lab *lab, struct pol_job *job, const struct pol_grant *g
 	job->since_s = lab->view.now_s;
 }
 
-/* Who runs where, in the order of jobs: "a 0:4, b 0:4 with a". */
+/* The plan in the order of jobs: "a 0:4, b 0:4 with a". */
 static const char *
 decide(struct policy_lab *lab, double now_s)
 {
@@ -90,10 +90,10 @@ jobs_are_looked_at_apart_first(void **state)
 	submit(&lab, 4, 100, NAN);
 	submit(&lab, 4, 100, NAN);
 	submit(&lab, 2, 100, NAN);
-	/* The one with the fewest GPUs first; c and nobody after it fits. */
+	/* Fewest GPUs first; c does not fit and blocks later jobs. */
 	assert_string_equal(decide(&lab, 0), "a 3:4, d 2:2");
 	assert_near(policy_wakeup_s(lab.policy, &lab.view), 200, 0);
-	/* d is done before; a has been looked at, and goes on in the main part. */
+	/* d ends early; a has been profiled, and continues in the main part. */
 	lab_finish(&lab, 3);
 	assert_string_equal(decide(&lab, 50), "a 3:4, b 2:4");
 	assert_string_equal(decide(&lab, 200), "a 0:4, b 2:4, c 3:4");
@@ -116,7 +116,7 @@ jobs_that_are_too_large_are_not_looked_at(void **state)
 	begin(&lab, sets, 1);
 	submit(&lab, 3, 100, NAN);
 	submit(&lab, 12, 10000, NAN);
-	/* b would not even have room in the empty main part. */
+	/* b would not even fit into the empty main part. */
 	assert_string_equal(decide(&lab, 0), "a 0:3, b 1:4 2:4 3:4");
 	lab_fini(&lab);
 }
@@ -135,7 +135,7 @@ least_predicted_gpu_time_goes_first_and_nobody_passes(void **state)
 	submit(&lab, 8, 20, 0.1);
 	submit(&lab, 12, 15, 0.1);
 	submit(&lab, 1, 300, 0.1);
-	/* b wants 160 GPU seconds, c 180, d 300, a 400. c has no room, so no one else. */
+	/* b needs 160 GPU seconds, c 180, d 300, a 400. c does not fit: it blocks. */
 	assert_string_equal(decide(&lab, 0), "b 0:4 1:4");
 	lab_finish(&lab, 1);
 	assert_string_equal(decide(&lab, 10), "c 0:4 1:4 2:4, d 3:1");
@@ -155,17 +155,17 @@ pairs_are_of_jobs_that_hardly_feel_each_other(void **state)
 	begin(&lab, sets, 2);
 	submit(&lab, 4, 100, 0.5); /* a, alone. */
 	submit(&lab, 4, 150, 0.5); /* Both are medium. */
-	submit(&lab, 4, 200, 0.8); /* Jumbo: not with either; b is taken anyway. */
-	submit(&lab, 4, 250, 0.2); /* Tiny: with anybody. */
+	submit(&lab, 4, 200, 0.8); /* Jumbo: with neither; b is taken anyway. */
+	submit(&lab, 4, 250, 0.2); /* Tiny: with any job. */
 	submit(&lab, 4, 300, 0.8);
 	submit(&lab, 4, 310, 0.5); /* Medium and jumbo is too much. */
-	submit(&lab, 4, 320, NAN); /* Nothing is known: with nobody. */
+	submit(&lab, 4, 320, NAN); /* Unknown: with no job. */
 	assert_string_equal(decide(&lab, 0),
 			    "a 0:4, b 0:4 with a, c 1:4, d 1:4 with c, "
 			    "e 2:4, f 3:4");
-	/* Who is left alone may have another mate; g and h have none to go to. */
+	/* A job left alone may get another mate; g and h find none. */
 	lab_finish(&lab, 0);
-	submit(&lab, 4, 700, 0.5); /* h: more than twice what b or f is. */
+	submit(&lab, 4, 700, 0.5); /* h: more than twice as long as b or f. */
 	assert_string_equal(decide(&lab, 10),
 			    "b 0:4, c 1:4, d 1:4 with c, e 2:4, f 3:4");
 	submit(&lab, 4, 300, 0.5);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_plan_muri.c - jobs that take turns on the same GPUs: how long a cycle is, and a
- * cluster whose jobs do so.
+ * test_plan_muri.c - jobs that interleave on the same GPUs: cycle times, and a cluster
  */
 #include <math.h>
 #include <string.h>
@@ -26,7 +25,7 @@ job(double load_s, double gpu_s, double network_s)
 static void
 jobs_that_fit_take_hardly_longer_together(void **state)
 {
-	/* One loads while the other one computes, and the other way round. */
+	/* One job loads while the other one computes, and vice versa. */
 	const struct pol_job a = job(1, 1, 0), b = job(1, 0.5, 0.5), c = job(1, 3, 1);
 	const struct pol_job *ab[] = { &a, &b }, *ac[] = { &a, &c };
 	const struct pol_job *mates[] = { &b };
@@ -34,7 +33,7 @@ jobs_that_fit_take_hardly_longer_together(void **state)
 	(void)state;
 	assert_true(fabs(stages_cycle_s(ab, 1) - 2 * 1.015) < NEAR);
 	assert_true(fabs(stages_cycle_s(ab, 2) - 2 * 1.33 / 1.015) < NEAR);
-	/* 4 s of the longer one; then it loads while the other one computes. */
+	/* 4 s of the longer stage; then it loads while the other job computes. */
 	assert_true(fabs(stages_cycle_s(ac, 2) - 5 * 1.33 / 1.015) < NEAR);
 	assert_true(stages_speed(NULL, &a, 1, 1, 0, NULL, 0) == 1);
 	assert_true(fabs(stages_speed(NULL, &a, 1, 1, 0, mates, 1) -
@@ -60,7 +59,7 @@ no_order_is_better_than_the_one_taken(void **state)
 			order[k] = swapped[n - 1 - k] = &jobs[k];
 			sum_s += jobs[k].iteration_s;
 		}
-		/* Whoever is named first; two never take longer than in turns. */
+		/* Order does not matter; two jobs never take longer than one by one. */
 		assert_true(stages_cycle_s(order, n) == stages_cycle_s(swapped, n));
 		assert_true(n > 2 ||
 			    stages_cycle_s(order, n) <= sum_s * 1.33 / 1.015 + NEAR);
@@ -128,7 +127,7 @@ on_plan(void *ctx, const struct pol_view *view, const struct pol_plan *plan)
 	}
 }
 
-/* Returns their mean completion time; all plans are checked. */
+/* Returns the mean completion time; all plans are checked. */
 static double
 run(const char *name, const char *set, const struct cluster_job *jobs,
     struct seen *ret_seen)
@@ -195,7 +194,7 @@ taking_turns_is_better_than_waiting(void **state)
 	assert_true(seen.n_groups > 0);
 }
 
-/* Pairs that do more than one of them alone: with none, it is slower. */
+/* With only pairs that beat one of them alone; with none, it is slower. */
 static void
 pairs_that_pay_share(void **state)
 {
@@ -214,7 +213,7 @@ pairs_that_pay_share(void **state)
 	assert_int_equal(seen.n_groups, 0);
 }
 
-/* Jobs of a whole node; when the first and the second one begin. */
+/* Jobs of a whole node; returns when the first and the second one begin. */
 static void
 begin_s(const char *set, double *ret_first_s, double *ret_second_s)
 {
@@ -267,7 +266,7 @@ what_was_predicted_counts_until_a_job_begins(void **state)
 	begin_s("muri.use_requested_duration=0", &first_s, &second_s);
 	assert_near(second_s, 0, 0);
 	assert_near(first_s, 110, 1e-9);
-	/* The first is said to take 5 s; once it runs it has 90 s left after 10 s. */
+	/* The first job claims 5 s; after 10 s it has 90 s left. */
 	begin_s("muri.use_requested_duration=1", &first_s, &second_s);
 	assert_near(first_s, 0, 0);
 	assert_near(second_s, 50, 1e-9);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * test_plan_synergy.c - jobs with as many CPUs as they can use (Synergy).
- */
+/* test_plan_synergy.c - jobs with as many CPUs as they can use (Synergy) */
 #include <math.h>
 
 #include "lib/base/rng.h"
@@ -13,14 +11,14 @@
 #define N_NODES 3
 #define N_JOBS  150
 
-/* Three nodes of four GPUs, and so of 12 CPUs. */
+/* Three nodes of four GPUs, and hence 12 CPUs. */
 static void
 begin(struct policy_lab *lab)
 {
 	lab_init_on(lab, lab_cluster_of(lab_gpus, N_NODES), "synergy", NULL);
 }
 
-/* Of an iteration, load_s is for loading and 1 s for the rest: 3 load_s CPUs for a GPU. */
+/* An iteration loads for load_s and needs 1 s otherwise: 3 load_s CPUs per GPU. */
 static void
 submit(struct policy_lab *lab, uint32_t n_gpus, double load_s)
 {
@@ -38,7 +36,7 @@ put_cpus(struct strbuf *text, const struct pol_plan *plan,
 	strbuf_printf(text, "/%g", 3 * grant->cpus);
 }
 
-/* Who runs where, with how many CPUs for a GPU: "a 0:4/3". */
+/* The plan with CPUs per GPU: "a 0:4/3". */
 static const char *
 decide(struct policy_lab *lab)
 {
@@ -53,10 +51,10 @@ jobs_have_as_many_cpus_as_they_can_use(void **state)
 	(void)state;
 	begin(&lab);
 	submit(&lab, 1, 2);   /* 6 CPUs. */
-	submit(&lab, 2, 0.1); /* One for each GPU. */
+	submit(&lab, 2, 0.1); /* One per GPU. */
 	submit(&lab, 1, 1.1); /* 4: 12 in all. */
 	submit(&lab, 1, 100); /* A whole node's. */
-	submit(&lab, 1, NAN); /* Not known: 3, which node 1 has not. */
+	submit(&lab, 1, NAN); /* Unknown: 3, which node 1 does not have. */
 	assert_string_equal(decide(&lab),
 			    "a 0:1/6, b 0:2/1, c 0:1/4, d 1:1/12, e 2:1/3");
 	lab_fini(&lab);
@@ -70,8 +68,8 @@ the_fullest_node_with_both_is_taken(void **state)
 	(void)state;
 	begin(&lab);
 	submit(&lab, 1, 3); /* 9 of node 0's CPUs. */
-	submit(&lab, 3, 1); /* 9, too: node 1, though node 0 has the GPUs. */
-	submit(&lab, 1, 1); /* 3: both have them. */
+	submit(&lab, 3, 1); /* Also 9: node 1, although node 0 has the GPUs. */
+	submit(&lab, 1, 1); /* 3: both nodes have them. */
 	submit(&lab, 1, 2); /* 6: node 2. */
 	assert_string_equal(decide(&lab), "a 0:1/9, b 1:3/3, c 1:1/3, d 2:1/6");
 	lab_fini(&lab);
@@ -87,7 +85,7 @@ no_gpu_is_idle_for_want_of_cpus(void **state)
 	submit(&lab, 1, 4); /* All CPUs of each node. */
 	submit(&lab, 1, 4);
 	submit(&lab, 1, 4);
-	submit(&lab, 2, 4); /* An even share is enough; but a has that, too, now. */
+	submit(&lab, 2, 4); /* The even share suffices, but a has only that now, too. */
 	assert_string_equal(decide(&lab), "a 0:1/3, b 1:1/12, c 2:1/12, d 0:2/3");
 	submit(&lab, 4, 0.1); /* e: on two nodes. */
 	assert_string_equal(decide(&lab),
@@ -168,7 +166,7 @@ a_run(double load_s, struct cluster_result *ret_results, size_t n)
 		jobs[i].stage_s[1] = 1;
 	}
 	cluster_lab_run(&cluster, "synergy", NULL, jobs, n, ret_results);
-	/* Nobody is slower than with an even share. */
+	/* No job is slower than with an even share. */
 	for (size_t i = 0; i < n; i++)
 		assert_true(ret_results[i].executed_s <= jobs[i].duration_s + 1e-6);
 }

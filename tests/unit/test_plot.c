@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_plot.c - the numbers of a sweep as what gnuplot reads: which figures, lines and points. */
+/* test_plot.c - the gnuplot input of a sweep: figures, lines and points */
 #include <string.h>
 
 #include "lib/base/err.h"
@@ -19,7 +19,7 @@ read_sweep(const char *text)
 	return sweep;
 }
 
-/* The figure's script has this, or fails. */
+/* Fails unless the figure's script contains 'what'. */
 static void
 assert_has(const struct plot *plot, size_t i, const char *what)
 {
@@ -34,7 +34,7 @@ assert_has(const struct plot *plot, size_t i, const char *what)
 static void
 numbers_of_seeds_become_means_with_intervals(void **state)
 {
-	/* From left to right, whatever their order here. */
+	/* From left to right, in whatever order they are here. */
 	struct sweep sweep =
 		read_sweep("[sweep]\ncommand = run x.ini\nseeds = 1..2\n"
 			   "[axes]\npolicy = none fair\niterations = 9 3\n");
@@ -56,8 +56,8 @@ numbers_of_seeds_become_means_with_intervals(void **state)
 	assert_true(plot_varies(plot, 0));
 	assert_false(plot_varies(plot, 1));
 	/*
-	 * Policy none: 0 and 10 with 9 iterations, 20 and 30 with 3.  Two values that are
-	 * 10 apart: a standard error of 5, and 12.706205 times that, of Student's t.
+	 * Policy none: 0 and 10 with 9 iterations, 20 and 30 with 3.  Two values 10
+	 * apart have a standard error of 5, times Student's t of 12.706205.
 	 */
 	assert_has(plot, 0, "$line1 << END\n3 25 63.531025\n9 5 63.531025\nEND\n");
 	assert_has(plot, 0, "# version: 1\n# command: a\\ .\n");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_pod_report.c - which pods are told which shift, from lists as the API server sends them. */
+/* test_pod_report.c - the shift annotations of pods, from lists by the API server */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 #define SECOND_US INT64_C(1000000)
 
-/* One job, "ml/a", with an advice or without. */
+/* One job, "ml/a", with or without an advice. */
 struct lab {
 	struct pod_report *report;
 	struct pod_report_advice advice;
@@ -72,7 +72,7 @@ close_lab(struct lab *lab)
 	pod_report_free(lab->report);
 }
 
-/* A pod of job 'job' with these annotations, the inside of an object. */
+/* A pod of job 'job'; 'annotations' is the inside of an object. */
 static void
 add_pod(struct strbuf *list, const char *namespace, const char *name, const char *job,
 	const char *annotations)
@@ -170,7 +170,7 @@ another_shift_is_told_when_it_matters_and_not_too_often(void **state)
 	open_lab(&lab);
 	read_pod(&lab, "ml", "a", "");
 	assert_int_equal(lab.round.patches.n, 1);
-	/* It may be off by so much. */
+	/* Within the tolerance. */
 	lab.view.now_us += POD_REPORT_CHANGE_US;
 	lab.advice.shift_us = 25000;
 	read_pod(&lab, "ml", "a", OURS("22500"));
@@ -179,7 +179,7 @@ another_shift_is_told_when_it_matters_and_not_too_often(void **state)
 	read_pod(&lab, "ml", "a", OURS("22500"));
 	assert_int_equal(lab.round.patches.n, 1);
 	assert_int_equal(lab.round.patches.items[0].shift_us, 25001);
-	/* Too soon; a pod that comes now is told what the others know. */
+	/* Too soon; a new pod gets the value that the other pods have. */
 	lab.view.now_us += POD_REPORT_CHANGE_US - 1;
 	lab.advice.shift_us = 60000;
 	read_pod(&lab, "ml", "a", "");
@@ -195,7 +195,7 @@ what_somebody_else_wrote_is_his(void **state)
 {
 	static const char *const others[] = {
 		"\"antiphase.io/shift-us\":\"7\"",
-		/* Ours, changed by him; and taken away. */
+		/* Our annotation, changed by a user, then removed. */
 		"\"antiphase.io/shift-us\":\"7\",\"antiphase.io/told\":\"22500\"",
 		"\"antiphase.io/told\":\"22500\"",
 	};
@@ -227,7 +227,7 @@ ours_is_taken_back(void **state)
 
 	(void)state;
 	open_lab(&lab);
-	/* Our end, also of a job that nothing is known of; */
+	/* Our exit, also for an unknown job; */
 	lab.view.is_ending = true;
 	read_pod(&lab, "ml", "gone", OURS("5"));
 	assert_int_equal(lab.round.patches.n, 1);
@@ -239,7 +239,7 @@ ours_is_taken_back(void **state)
 	assert_int_equal(lab.round.patches.items[0].why, POD_REPORT_STOPPED);
 	read_pod(&lab, "watched", "a", "");
 	assert_int_equal(lab.round.patches.n, 0);
-	/* an advice that is no more, once we can know. */
+	/* an advice that is gone, once that is certain. */
 	lab.view.is_waiting = true;
 	read_pod(&lab, "ml", "gone", OURS("5"));
 	assert_int_equal(lab.round.patches.n, 0);

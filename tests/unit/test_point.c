@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs that go on in another engine where they were in the one before. */
+/* test_point.c - jobs that continue in a second engine from their point in the first */
 #include <errno.h>
 
 #include "tests/unit/sim_lab.h"
@@ -14,9 +14,9 @@
 
 #define PIECE_NS  (17 * MS + 13)
 #define N_PIECES  9
-#define SLIGHT_NS 20.0 /* What roundings come to. */
+#define SLIGHT_NS 20.0 /* Rounding errors. */
 
-/* Jobs that go on without end, from the beginning. */
+/* Jobs from the beginning, without an end. */
 static void
 draw_endless(struct workload_case *c, uint64_t seed)
 {
@@ -49,7 +49,7 @@ open_engine(const struct workload_case *c, bool is_measured)
 	return engine;
 }
 
-/* Another engine, in which all are where they are in this one, which is freed. */
+/* A new engine in which all jobs continue from their points; frees 'from'. */
 static struct engine *
 hand_over(struct workload_case *c, struct engine *from, bool is_measured)
 {
@@ -69,7 +69,7 @@ hand_over(struct workload_case *c, struct engine *from, bool is_measured)
 	return to;
 }
 
-/* Alone, so that progress may be told in time. */
+/* Isolated, where progress can be computed from time. */
 static double
 isolated_ns(const struct engine_job *job, const double *capacity_bps)
 {
@@ -132,7 +132,7 @@ what_is_run_in_pieces_is_as_in_one(void **state)
 	}
 }
 
-/* Alone, what is done is the time that has passed, over that of an iteration. */
+/* An isolated job's progress is the elapsed time over the iteration time. */
 static void
 alone_progress_is_time(void **state)
 {
@@ -145,7 +145,7 @@ alone_progress_is_time(void **state)
 		draw_endless(&c, seed);
 		c.n_jobs = 1;
 		c.jobs[0].shift_ns = 5 * MS;
-		/* One flow a segment: a job is not in its own way. */
+		/* One flow per segment: the job does not contend with itself. */
 		for (uint32_t s = 0; s < c.jobs[0].n_segments; s++)
 			if (c.segments[0][s].n_flows > 1)
 				c.segments[0][s].n_flows = 1;
@@ -163,7 +163,7 @@ alone_progress_is_time(void **state)
 	}
 }
 
-/* As one that has run up to there. */
+/* The same as a job that ran up to this point. */
 static void
 amid_an_iteration_is_where_a_run_alone_comes_to(void **state)
 {
@@ -205,7 +205,7 @@ note(void *ctx, uint32_t job, uint64_t iteration, double start_ns, double end_ns
 	ended_ns = end_ns;
 }
 
-/* 25 ms of computing, 20 of sending at 50 Gb/s; 30 ms of it have passed. */
+/* 25 ms of computing, 20 ms of sending at 50 Gb/s; 30 ms have passed. */
 static void
 an_iteration_that_goes_on_began_before(void **state)
 {

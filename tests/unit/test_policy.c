@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * test_policy.c - the steps from jobs to a plan, mechanism by mechanism.
- */
+/* test_policy.c - the steps from jobs to a plan, mechanism by mechanism */
 #include <math.h>
 #include <string.h>
 
@@ -20,7 +18,7 @@ decide(struct policy_lab *lab)
 	lab_carry_out(lab);
 }
 
-/* Which jobs run: a letter each, in the order of service. */
+/* The running jobs: one letter each, in the order of service. */
 static const char *
 running(const struct policy_lab *lab)
 {
@@ -53,7 +51,7 @@ fifo_lets_nobody_pass_and_backfill_does(void **state)
 	submit(&lab, 2, 100);
 	decide(&lab);
 	assert_string_equal(running(&lab), "ac");
-	/* Who runs is not stopped, though one that came before would fit then. */
+	/* A running job is not stopped, though an earlier job would fit then. */
 	lab.view.now_s = 1;
 	decide(&lab);
 	assert_string_equal(running(&lab), "ac");
@@ -102,7 +100,7 @@ jobs_are_demoted_when_they_have_attained_their_limit(void **state)
 	decide(&lab);
 	assert_string_equal(running(&lab), "b");
 	assert_float_equal(policy_wakeup_s(lab.policy, &lab.view), 12.5, 1e-9);
-	/* One that comes later is served before both. */
+	/* A later job is served before both. */
 	lab.view.now_s = 7;
 	lab.jobs[1].executed_s = 0.75;
 	submit(&lab, 16, 10);
@@ -115,7 +113,7 @@ jobs_are_demoted_when_they_have_attained_their_limit(void **state)
 	lab_fini(&lab);
 }
 
-/* Shares of rounds: each has as much of the time as the others. */
+/* Shares of rounds: all jobs get the same time. */
 static void
 rounds_serve_who_has_had_least_and_keep_places(void **state)
 {
@@ -128,7 +126,7 @@ rounds_serve_who_has_had_least_and_keep_places(void **state)
 	submit(&lab, 12, 1000);
 	submit(&lab, 12, 1000);
 	decide(&lab);
-	/* The large one is placed first. */
+	/* The large job is placed first. */
 	assert_string_equal(running(&lab), "ba");
 	was = lab.pieces[0][0];
 	lab.view.now_s = 360;
@@ -144,7 +142,7 @@ rounds_serve_who_has_had_least_and_keep_places(void **state)
 	lab_fini(&lab);
 }
 
-/* Each GPU makes less of a difference than the one before. */
+/* The gain of each GPU is smaller than that of the one before. */
 static double
 root_speed(void *ctx, const struct pol_job *job, uint32_t n_gpus, uint32_t n_nodes,
 	   uint32_t type, const struct pol_job *const *mates, uint32_t n_mates)
@@ -172,12 +170,12 @@ optimus_gives_gpus_where_they_save_most_time(void **state)
 	lab.jobs[0].max_gpus = 16;
 	lab.jobs[1].max_gpus = 8;
 	decide(&lab);
-	/* The third is not elastic; the second has all that it may; the smallest first. */
+	/* The third is not elastic; the second has its maximum; smallest first. */
 	assert_string_equal(running(&lab), "cab");
 	assert_int_equal(lab.plans[0].grants.items[0].n_gpus, 2);
 	assert_int_equal(lab.plans[0].grants.items[1].n_gpus, 6);
 	assert_int_equal(lab.plans[0].grants.items[2].n_gpus, 8);
-	/* Who has as many as before is not moved. */
+	/* A job with an unchanged number of GPUs is not moved. */
 	assert_int_equal(lab.jobs[2].pieces[0].node, 0);
 	lab.jobs[0].remaining_s = 1;
 	lab.jobs[1].remaining_s = 1;
@@ -206,7 +204,7 @@ slaq_prefers_those_that_have_just_begun(void **state)
 	lab_fini(&lab);
 }
 
-/* What was in pieces moves together when there is room, if rounds may move any. */
+/* If rounds may move jobs, scattered gangs move together when there is room. */
 static void
 gandiva_moves_gangs_to_fewer_nodes(void **state)
 {
@@ -227,7 +225,7 @@ gandiva_moves_gangs_to_fewer_nodes(void **state)
 		decide(&lab);
 		assert_int_equal(lab.jobs[4].n_pieces, 2);
 		assert_int_equal(lab.jobs[5].n_pieces, 2);
-		/* The first is done: three GPUs are free beside a piece of one. */
+		/* The first job is done: three GPUs are free beside a piece of one. */
 		policy_event(lab.policy, &lab.view, POL_DONE, &lab.jobs[0]);
 		memmove(lab.ids, lab.ids + 1, 5 * sizeof *lab.ids);
 		lab.view.n_jobs = 5;
@@ -257,7 +255,7 @@ leases_are_kept_and_then_go_to_the_worst_off(void **state)
 	decide(&lab);
 	assert_string_equal(running(&lab), "a");
 	assert_float_equal(policy_wakeup_s(lab.policy, &lab.view), 100, 1e-9);
-	/* Short, so that waiting is worst for it; yet the lease goes on. */
+	/* A short job suffers most from waiting, yet the lease continues. */
 	lab.view.now_s = 50;
 	submit(&lab, 16, 10);
 	decide(&lab);
@@ -310,7 +308,7 @@ time_goes_on_where_the_clock_is_too_coarse(void **state)
 	struct policy_lab lab;
 
 	(void)state;
-	/* The clock has steps of 2e-6 s; the limit is nearer, yet not reached. */
+	/* Clock steps are 2e-6 s: the limit is nearer than that but not reached. */
 	lab_init(&lab, "2d-las", NULL);
 	lab.view.now_s = 1e10;
 	submit(&lab, 16, 1e6);
@@ -318,14 +316,14 @@ time_goes_on_where_the_clock_is_too_coarse(void **state)
 	lab.jobs[0].executed_s = nextafter(3250 * (1 - 1.0001e-9) / 16, 0);
 	assert_true(policy_wakeup_s(lab.policy, &lab.view) > lab.view.now_s);
 	lab_fini(&lab);
-	/* Half a second is left, which is none where whole seconds count. */
+	/* Half a second is left, which is zero in whole seconds. */
 	lab_init(&lab, "2d-las", &opts);
 	submit(&lab, 1, 1e6);
 	decide(&lab);
 	lab.view.now_s = lab.jobs[0].executed_s = 99.5;
 	assert_float_equal(policy_wakeup_s(lab.policy, &lab.view), 100, 1e-9);
 	lab_fini(&lab);
-	/* Leases, after some hundred years. */
+	/* Leases after some hundred years. */
 	lab_init(&lab, "themis", NULL);
 	submit(&lab, 1, 1e6);
 	lab.view.now_s = 1e11 + 0.3;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_policy_parts.c - what policies are made of: places, plans that cannot be, parameters, the
- * rows of the table, sorting.
+ * test_policy_parts.c - parts of policies: places, plan checks, parameters, table,
+ * sorting
  */
 #include <math.h>
 #include <stdio.h>
@@ -139,7 +139,7 @@ parameters_that_are_wrong_are_refused_with_what_to_do(void **state)
 	}
 }
 
-/* What a row of the table has instead is a parameter of its own, and in its range. */
+/* The overrides in a row of the table are existing parameters, within their range. */
 static void
 rows_of_the_table_have_parameters_that_there_are(void **state)
 {
@@ -163,7 +163,7 @@ rows_of_the_table_have_parameters_that_there_are(void **state)
 	}
 }
 
-/* Planners place jobs themselves; a name that there is not is told all the same. */
+/* Planners place jobs themselves, but an unknown placement is still an error. */
 static void
 placements_are_for_those_who_place(void **state)
 {

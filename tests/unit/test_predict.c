@@ -6,7 +6,7 @@
 #include "tests/unit/jobs_fixture.h"
 #include "tests/unit/test.h"
 
-/* Two jobs across the one uplink of two leaves, routed. */
+/* Two routed jobs over the one uplink of two leaves. */
 struct pair {
 	struct fixture f;
 	struct place *place;
@@ -66,8 +66,8 @@ interleaved_jobs_run_as_if_alone(void **state)
 }
 
 /*
- * In step and at equal shares both bursts take twice as long, so an iteration
- * takes 60 + 2 * 40 ms, for ever.
+ * In phase and at equal shares both bursts take twice as long, so an iteration always
+ * takes 60 + 2 * 40 ms.
  */
 static void
 jobs_in_step_are_slowed_by_their_burst(void **state)
@@ -107,7 +107,7 @@ one_seed_more_changes_nothing_of_those_before(void **state)
 	pair_fini(&p);
 }
 
-/* Both plans meet the same jitter: what differs is the plan. */
+/* Both plans get the same jitter; only the plan differs. */
 static void
 a_gate_beside_the_shift_holds_under_jitter(void **state)
 {
@@ -130,7 +130,7 @@ a_gate_beside_the_shift_holds_under_jitter(void **state)
 	pair_fini(&p);
 }
 
-/* A thousand iterations of the one for one of the other. */
+/* A thousand iterations of one job per iteration of the other. */
 static void
 periods_far_apart_are_both_measured(void **state)
 {
@@ -140,7 +140,7 @@ periods_far_apart_are_both_measured(void **state)
 	(void)state;
 	pair_init(&p, 1000, 0.3, 1000000, 0.3);
 	predict_pair(&p, 1, 20, &prediction);
-	/* The short one suffers while the long one sends, and the other way round. */
+	/* The short job is slowed while the long one sends, and vice versa. */
 	assert_true(prediction_mean(&prediction, 0) > 1.05);
 	assert_true(prediction_mean(&prediction, 0) < 1.3);
 	assert_true(prediction_mean(&prediction, 1) > 1.05);
@@ -150,7 +150,7 @@ periods_far_apart_are_both_measured(void **state)
 	pair_fini(&p);
 }
 
-/* The job's own arrival, end and number of iterations are none of its business. */
+/* Arrival, end and number of iterations of the job do not matter. */
 static void
 only_the_shape_of_a_job_counts(void **state)
 {
@@ -187,7 +187,7 @@ a_job_that_takes_no_time_is_not_slowed(void **state)
 	ON(wj, 0);
 	place = place_new(f.topo, f.routes, &f.workload);
 	assert_int_equal(place_put(place, 0, f.workload.jobs[0].hosts), 0);
-	/* One host sends nothing, and the job does nothing else. */
+	/* A host alone sends nothing, and the job does nothing else. */
 	job.job = &f.workload.jobs[0];
 	job.routed = place_routed_job(place, 0);
 	predict(&job, 1, f.topo, &opts, &prediction);

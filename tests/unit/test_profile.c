@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of profiles: checks, sums, copies. */
+/* test_profile.c - profiles: checks, sums, copies */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ one_burst_is_what_somebody_declares(void **state)
 	assert_int_equal(p.n_iterations, 0);
 	assert_int_equal(profile_normalize(&p, NULL), 0);
 	profile_fini(&p);
-	/* Of no rate that is known. */
+	/* The rate is unknown. */
 	profile_of_burst(PROFILE_MAX_PERIOD_US, PROFILE_MAX_PERIOD_US, 0, &p);
 	assert_near(p.phases[0].rate_bps, 1e9, 0);
 	assert_int_equal(profile_normalize(&p, NULL), 0);
@@ -167,7 +167,7 @@ variation_counts_every_edge_of_the_circle_once(void **state)
 	struct profile p = { .period_us = 1000, .n_phases = 3, .phases = phases };
 
 	(void)state;
-	/* 4 > 10 > 0 > 4, and at the turn 4 > 4. */
+	/* 4 > 10 > 0 > 4, and across the end 4 > 4. */
 	assert_near(profile_variation_bps(&p), 6 + 10 + 4, 0);
 	p.n_phases = 2;
 	assert_near(profile_variation_bps(&p), 4 + 6 + 10, 0);

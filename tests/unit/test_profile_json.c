@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profile files: a round trip, what may be left out, what is refused. */
+/* test_profile_json.c - profile files: round trip, optional parts, refusals */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,7 +149,7 @@ faulty_files_are_refused_with_a_reason(void **state)
 		    "1 to 255 bytes");
 	check_error(HEAD "{\"job\": \"a\\n\", \"period_us\": 1, \"phases\": []}" TAIL,
 		    "control");
-	/* It begins a sequence as ESC [ does. */
+	/* U+009B begins a sequence like ESC [. */
 	check_error(HEAD
 		    "{\"job\": \"a\\u009b\", \"period_us\": 1, \"phases\": []}" TAIL,
 		    "control");

@@ -9,8 +9,8 @@
 #define S INT64_C(1000000000)
 
 /*
- * What is printed when a run of 'duration_ns' that started at hour one reports
- * 'n_updates' times, evenly spaced.
+ * The output of a run of 'duration_ns' from hour one with 'n_updates' evenly spaced
+ * reports.
  */
 static char *
 shown(enum progress_form form, int64_t duration_ns, int n_updates)
@@ -26,7 +26,7 @@ shown(enum progress_form form, int64_t duration_ns, int n_updates)
 		progress_update(&p, (double)i / n_updates,
 				start_ns + duration_ns / n_updates * i);
 	progress_end(&p, true, start_ns + duration_ns);
-	progress_end(&p, true, start_ns + duration_ns); /* Changes nothing. */
+	progress_end(&p, true, start_ns + duration_ns); /* No effect. */
 	fclose(out);
 	return text;
 }
@@ -90,7 +90,7 @@ a_terminal_is_rewritten_at_most_five_times_a_second(void **state)
 	size_t n = count(text, '\r');
 
 	(void)state;
-	/* Quiet for one second, then three at five a second; one to clear. */
+	/* Silent for one second, then three at five per second; one line to clear. */
 	assert_in_range(n, 15, 17);
 	assert_int_equal(count(text, '\n'), 0);
 	assert_string_equal(text + strlen(text) - 4, "\r\033[K");
@@ -164,7 +164,7 @@ shares_out_of_range_are_clamped_and_silence_is_possible(void **state)
 static void
 a_program_gets_an_object_a_second_and_one_of_all(void **state)
 {
-	/* Looks every 0.3 s. */
+	/* Updates every 0.3 s. */
 	char *text = shown(PROGRESS_JSON, 3 * S, 10);
 
 	(void)state;
@@ -182,7 +182,7 @@ a_program_gets_an_object_a_second_and_one_of_all(void **state)
 static void
 the_object_of_all_comes_once(void **state)
 {
-	/* The last look is due. */
+	/* The last update is always due. */
 	char *text = shown(PROGRESS_JSON, 4 * S, 2);
 
 	(void)state;
@@ -204,13 +204,13 @@ in_json_all_is_said_only_of_what_is_done(void **state)
 	progress_init(&p, out, PROGRESS_JSON, "cells", 0);
 	progress_count(&p, 1, 40, 2 * S);
 	progress_count(&p, 39, 40, 2 * S + 1);
-	progress_clear(&p); /* No line of a terminal. */
+	progress_clear(&p); /* Not on a terminal. */
 	progress_end(&p, false, 3 * S);
 	fflush(out);
 	assert_string_equal(text, LINE("\"cells\", \"share\": 0.025, \"n_done\": 1, "
 				       "\"n_all\": 40, \"elapsed_s\": 2, "
 				       "\"left_s\": null"));
-	/* Of nearly all neither. */
+	/* Nor for nearly all. */
 	progress_update(&p, 0.99999, 4 * S);
 	fflush(out);
 	assert_non_null(strstr(text, "\"share\": 0.9999, "));
@@ -221,7 +221,7 @@ in_json_all_is_said_only_of_what_is_done(void **state)
 	free(text);
 }
 
-/* A tenth of a second apart, seven frames each, from the hour on for 'duration_ns'. */
+/* Seven frames every 0.1 s from the hour on, for 'duration_ns'. */
 static char *
 tallied(enum progress_form form, int64_t duration_ns)
 {
@@ -261,7 +261,7 @@ where_no_end_is_known_a_terminal_gets_them_as_often_as_a_share(void **state)
 				      "\rrecording: 84 frames, 70/s\033[K"),
 			 text);
 	assert_null(strchr(text, '%'));
-	/* Quiet for one second, then from 1.0 to 3.0 s; one to clear. */
+	/* Silent for one second, then from 1.0 to 3.0 s; one line to clear. */
 	assert_int_equal(count(text, '\r'), 12);
 	free(text);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_publish.c - the bus and a recording carry the same frames. */
+/* test_publish.c - the bus and a recording carry the same frames */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ on_tick(void *ctx, int64_t now_ns)
 	return publish_tick(ctx, now_ns);
 }
 
-/* Returns what publish_open() or publish_close() do. */
+/* Returns the result of publish_open() or publish_close(). */
 static int
 publish(const struct publish_opts *publish_opts, struct err *err)
 {
@@ -113,7 +113,7 @@ the_bus_and_a_recording_carry_the_same_frames(void **state)
 		assert_int_equal(bus_sub_want(sub, (uint8_t)kind, NULL, true), 0);
 	opts.target = endpoint;
 	opts.must_wait = opts.has_pace = opts.has_epoch =
-		true; /* At full speed, at 0. */
+		true; /* As fast as possible, with speed 0. */
 	assert_int_equal(publish(&opts, &err), 0);
 	assert_int_equal(rec_reader_open(place->file, &reader, &err), 0);
 	while (rec_read(reader, &read, &read_bytes, &read_n, &err) == 1) {
@@ -178,14 +178,14 @@ targets_that_cannot_be_had_are_errors_with_a_reason(void **state)
 	snprintf(path, sizeof path, "%s/nowhere/frames", place->directory);
 	assert_int_equal(publish(&opts, &err), -ENOENT);
 	assert_non_null(strstr(err.file, "nowhere/frames"));
-	/* Beyond loopback without keys. */
+	/* Not on loopback and without keys. */
 	strcpy(path, "tcp://0.0.0.0:*");
 	err = (struct err){ 0 };
 	assert_int_equal(publish(&opts, &err), -EACCES);
 	assert_true(err.text[0] != '\0');
 }
 
-/* One switch, and 'n' hosts. */
+/* One switch and 'n' hosts. */
 static struct topo *
 star(unsigned n)
 {

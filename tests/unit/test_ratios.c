@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cells of a sweep against others: pairs by seed, the jackknife by hand, what is refused. */
+/* test_ratios.c - ratios of sweep cells: pairs by seed, jackknife by hand, refusals */
 #include <math.h>
 #include <string.h>
 
@@ -66,10 +66,10 @@ ratios_are_of_pairs_of_the_same_seed(void **state)
 	assert_true(ratios_varies(&ratios, 0) && ratios_varies(&ratios, 1));
 	assert_int_equal(ratios.min_seed, 1);
 	assert_int_equal(ratios.max_seed, 3);
-	/* The base against itself. */
+	/* The base compared with itself. */
 	assert_true(ratios.rows[0].metrics[0].ratio == 1);
 	assert_near(ratios.rows[0].metrics[0].ci95, 0, 1e-12);
-	/* 18 over 10; without each seed as above. */
+	/* 18 over 10; leaving out one seed as above. */
 	assert_string_equal(ratios.rows[1].values[0], "good");
 	assert_int_equal(ratios.rows[1].n_seeds, 3);
 	value = &ratios.rows[1].metrics[0];
@@ -82,10 +82,10 @@ ratios_are_of_pairs_of_the_same_seed(void **state)
 		sd += (pseudo[i] - mean) * (pseudo[i] - mean) / 2;
 	/* Student's t of two degrees of freedom: 4.3027. */
 	assert_near(value->ci95, 4.30265 * sqrt(sd / 3), 1e-4);
-	/* Over nothing: not known; one seed has no interval. */
+	/* A zero denominator gives no value; a single seed no interval. */
 	assert_true(isnan(ratios.rows[3].metrics[0].ratio));
 	assert_true(isnan(ratios.rows[2].metrics[0].ci95));
-	/* All of it in one seed: no interval either. */
+	/* Everything in one seed: no interval, either. */
 	assert_near(ratios.rows[5].metrics[0].ratio, 3, 1e-6);
 	assert_true(isnan(ratios.rows[5].metrics[0].ci95));
 	ratios_fini(&ratios);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Units, pace and netlink messages of RDMA devices, by replies after the format. */
+/* test_rdma.c - units, pace and netlink messages of RDMA devices */
 #include <errno.h>
 
 #include "collector/sources/rdma/rdma_nl.h"
@@ -55,7 +55,7 @@ a_counter_stuck_at_32_bits_says_nothing(void **state)
 	assert_true(rdma_counter_take(&c, 4294967294u));
 	assert_false(rdma_counter_take(&c, 4294967295u));
 	assert_int_equal(c.last, 4294967294u);
-	assert_true(rdma_counter_take(&c, 10)); /* It was cleared. */
+	assert_true(rdma_counter_take(&c, 10)); /* The counter was cleared. */
 }
 
 static void
@@ -167,7 +167,7 @@ the_counters_of_a_port_come_with_names_and_values(void **state)
 
 	(void)state;
 	reply_port(&r, 4, 2, 1, 900, 30);
-	assert_int_equal(parse(&r, 4, &seen), 0); /* The verdict is to come. */
+	assert_int_equal(parse(&r, 4, &seen), 0); /* The result is yet to come. */
 	reply_error(&r, 4, 0);
 	assert_int_equal(parse(&r, 4, &seen), 1);
 	assert_int_equal(seen.n, 4);
@@ -256,7 +256,7 @@ a_reply_cut_short_anywhere_is_noticed_or_harmless(void **state)
 
 		assert_int_equal(got, r.n == 0 ? 0 : -EBADMSG);
 	}
-	/* Lengths inside that lie. */
+	/* Wrong lengths inside. */
 	for (size_t i = NLMSG_HDRLEN; i + 1 < whole; i++) {
 		struct reply bent = r;
 

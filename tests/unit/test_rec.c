@@ -17,12 +17,12 @@
 
 #define N_FRAMES 20
 
-/* A directory of our own, and a recording of frames 0 to 19 in it, in memory too. */
+/* A folder, and a recording of frames 0 to 19 in it and in memory. */
 struct lab {
 	char directory[32], path[64];
 	uint8_t *bytes;
 	size_t n;
-	size_t ends[N_FRAMES]; /* Where each frame ends. */
+	size_t ends[N_FRAMES]; /* End of each frame. */
 };
 
 static void
@@ -72,7 +72,7 @@ put_file(const struct lab *lab, const uint8_t *bytes, size_t n)
 	assert_int_equal(file_write(lab->path, (const char *)bytes, n, NULL), 0);
 }
 
-/* Reads it all; a bit for each frame that came, in ascending order. */
+/* Reads the whole recording; returns a bit for each frame, which must be in order. */
 static uint32_t
 frames_read(const char *path, struct rec_counts *ret_counts, int *ret_error)
 {
@@ -127,7 +127,7 @@ recordings_one_after_another_are_a_recording(void **state)
 
 	(void)state;
 	setup_lab(&lab);
-	/* The first ten, then a file of the others with its first line. */
+	/* The first ten frames, then a complete file with the others. */
 	twice = xcalloc(lab.n + strlen(REC_FIRST_LINE), 1);
 	memcpy(twice, lab.bytes, lab.n);
 	memmove(twice + lab.ends[9] + strlen(REC_FIRST_LINE), lab.bytes + lab.ends[9],
@@ -204,7 +204,7 @@ a_stretch_that_is_missing_or_strange_is_skipped(void **state)
 
 	(void)state;
 	setup_lab(&lab);
-	/* From within frame 4 to within frame 6 it is gone. */
+	/* Cut from within frame 4 to within frame 6. */
 	copy = xmemdup(lab.bytes, lab.n, 1);
 	memmove(copy + lab.ends[3] + 30, copy + lab.ends[5] + 20,
 		lab.n - lab.ends[5] - 20);
@@ -213,7 +213,7 @@ a_stretch_that_is_missing_or_strange_is_skipped(void **state)
 			 ALL_FRAMES & ~UINT32_C(0x70));
 	assert_int_equal(counts.damaged, 1);
 	free(copy);
-	/* Text in front of it, such as an error message that got into the pipe. */
+	/* Text before the recording, such as an error message in a pipe. */
 	copy = xcalloc(lab.n + 50, 1);
 	memset(copy, 'a', 50);
 	memcpy(copy + 50, lab.bytes, lab.n);
@@ -273,7 +273,7 @@ what_is_no_recording_is_refused_and_an_empty_file_is_empty(void **state)
 	teardown_lab(&lab);
 }
 
-/* Each header says that 32 MB follow, which do; none is a frame. */
+/* Each header promises 32 MB, which follow, but none is a frame. */
 static void
 a_file_made_to_be_slow_is_refused(void **state)
 {
@@ -310,11 +310,11 @@ xz_is_unpacked_as_it_is_read(void **state)
 	snprintf(command, sizeof command, "xz -k %s 2>/dev/null", lab.path);
 	if (system(command) != 0) {
 		teardown_lab(&lab);
-		skip(); /* No xz program. */
+		skip(); /* xz is not installed. */
 	}
 	assert_int_equal(frames_read(path, &counts, NULL), ALL_FRAMES);
 	assert_false(counts.is_cut_off);
-	/* Cut off, it gives what was packed so far. */
+	/* A truncated file gives the frames packed so far. */
 	assert_int_equal(stat(path, &status), 0);
 	assert_int_equal(truncate(path, status.st_size - 40), 0);
 	frames_read(path, &counts, NULL);
@@ -338,7 +338,7 @@ a_pipe_is_read_as_the_frames_come(void **state)
 	snprintf(path, sizeof path, "/dev/fd/%d", fds[0]);
 	assert_int_equal(write(fds[1], lab.bytes, lab.ends[0]), lab.ends[0]);
 	assert_int_equal(rec_reader_open(path, &reader, NULL), 0);
-	/* The second is not there yet: the first must not wait for it. */
+	/* The second frame is not there yet: the first must not wait for it. */
 	assert_int_equal(rec_read(reader, &frame, NULL, NULL, NULL), 1);
 	assert_int_equal(
 		write(fds[1], lab.bytes + lab.ends[0], lab.ends[1] - lab.ends[0]),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs that are drawn: the same for a seed, as many as asked, of the right sizes. */
+/* test_recipe.c - random jobs: reproducible, of the requested number and sizes */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ make_folder(void **state)
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof path, "%s/models", folder);
 	assert_int_equal(mkdir(path, 0700), 0);
-	/* A ring of n sends 2 (n - 1) / n of 125 MB: 20 ms each at 50 Gb/s for n = 2. */
+	/* A ring of n sends 2 (n - 1) / n of 125 MB: 20 ms at 50 Gb/s for n = 2. */
 	put_model("models/one.json", "one", "\"compute 30 ms\", \"allreduce 125 MB\"");
 	put_model("models/two.json", "two", "\"compute 100 ms\"");
 	put_model("models/three.json", "three", "\"compute 7 ms\"");
@@ -119,7 +119,7 @@ the_same_seed_makes_the_same_jobs(void **state)
 			assert_string_equal(again[k].model, jobs[k].model);
 			assert_int_equal(again[k].n_gpus, jobs[k].n_gpus);
 			assert_true(again[k].duration_s == jobs[k].duration_s);
-			/* Half the load: twice the gaps, the same jobs. */
+			/* Half the load gives twice the gaps and the same jobs. */
 			assert_near(again[k].submit_s, jobs[k].submit_s * (i + 1),
 				    1e-6);
 		}
@@ -161,7 +161,7 @@ poisson_arrivals_are_as_they_should_be(void **state)
 	assert_near((double)n_one / (double)n, 0.5, 0.02);
 	assert_near(workers / (double)n, 6.5, 0.1);
 	assert_near(gpu_s / (double)n / recipe_mean_gpu_s(recipe), 1, 0.02);
-	/* Of the GPUs' time, 90 %; and the gaps' deviation is their mean. */
+	/* 90 % of the GPUs' time; exponential gaps. */
 	assert_near(gpu_s / (24 * jobs[n - 1].submit_s), 0.9, 0.03);
 	gap_s = jobs[n - 1].submit_s / (double)n;
 	for (size_t i = 0; i < n; i++) {
@@ -299,7 +299,7 @@ a_spread_knows_means_and_quantiles(void **state)
 	histogram_fini(&copy);
 	histogram_fini(&scaled);
 	histogram_fini(&spread);
-	/* Few values are exact. */
+	/* Only few values are exact. */
 	histogram_add(&spread, 0.3, 98);
 	histogram_add(&spread, 0.7, 2);
 	assert_near(histogram_quantile(&spread, 0.98), 0.3, 1e-12);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether turns or sharing, learned from costs that are noise about a truth, against
- * what is foretold, be it right or wrong.
+ * test_regret.c - learning between turns and sharing from noisy costs and a prediction
  */
 #include "lib/base/rng.h"
 #include "scheduler/core/control/regret.h"
@@ -10,15 +9,15 @@
 #define BLOCK_NOISE 0.04
 
 struct world {
-	double share, turns;                     /* What they cost. */
-	double predicted_share, predicted_turns; /* What they are said to. */
+	double share, turns;                     /* True costs. */
+	double predicted_share, predicted_turns; /* Predicted costs. */
 };
 
 struct outcome {
-	double regret_sharing; /* Sum over iterations of what sharing would not cost, */
-	double regret_best;    /* or the better of the two would not. */
-	uint32_t n_turning, n_changes, n_last; /* Blocks; of the last quarter. */
-	double worst_span; /* The first, of any REGRET_REST_BLOCKS. */
+	double regret_sharing; /* Sum over iterations of the regret against sharing, */
+	double regret_best;    /* or against the better of the two. */
+	uint32_t n_turning, n_changes, n_last; /* Blocks; in the last quarter. */
+	double worst_span; /* The worst of any first REGRET_REST_BLOCKS. */
 };
 
 static struct outcome
@@ -75,7 +74,7 @@ turns_that_are_foretold_to_lose_are_not_tried(void **state)
 		assert_int_equal(live(&w, 400, seed).n_turning, 0);
 }
 
-/* As measured live: the play said that turns would pay, and they do not. */
+/* As measured live: the rollout predicted a gain of turns, and there is none. */
 static void
 turns_that_cost_more_than_foretold_do_little_harm(void **state)
 {
@@ -94,7 +93,7 @@ turns_that_cost_more_than_foretold_do_little_harm(void **state)
 
 			sum += o.regret_sharing / 20;
 			last += o.n_last / 20.0;
-			/* What a block costs when it is seen is beyond the sum. */
+			/* The cost of the block in which it is seen comes on top. */
 			assert_true(o.worst_span <= 2 * REGRET_MAX_REGRET + 2);
 		}
 		/* Of 3200 iterations. */
@@ -122,7 +121,7 @@ turns_that_pay_are_found_though_they_are_not_clear(void **state)
 		}
 }
 
-/* Turns that pay, but whose first blocks were bad, by whatever it was. */
+/* Turns that pay, but whose first blocks were bad by chance. */
 static void
 bad_luck_at_first_is_not_for_ever(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_replay_cluster.c - clusters of several types of GPUs as told on a command line, and
- * shares of them in rounds.
+ * test_replay_cluster.c - clusters with several GPU types from a command line, and
+ * their shares in rounds
  */
 #include <errno.h>
 #include <math.h>
@@ -92,7 +92,7 @@ what_is_no_cluster_is_refused(void **state)
 #define N_JOBS  3
 #define N_TYPES 3
 
-/* Gavel's example: steps a second of three models on V100, P100 and K80. */
+/* Gavel's example: steps per second of three models on V100, P100 and K80. */
 static double steps_s[N_JOBS * N_TYPES] = { 4, 2, 1, 3, 2, 1, 2, 2, 1 };
 
 static int
@@ -132,8 +132,8 @@ done(const char *policy, const struct replay_cluster *c, const struct cluster_jo
 }
 
 /*
- * The least part of what a third of the cluster would give that a job has, times 3: 1 where
- * types are dealt out in turn.  Gavel's paper has 1.08 and 1.09 and 1.05 of it.
+ * The smallest ratio of a job's throughput to a third of each type: 1 if types are
+ * dealt out in turn.  Gavel's paper reports 1.08, 1.09 and 1.05.
  */
 static void
 each_has_more_than_a_third_of_all_types(void **state)
@@ -146,7 +146,7 @@ each_has_more_than_a_third_of_all_types(void **state)
 	(void)state;
 	assert_int_equal(replay_cluster_parse("1x1:v100,1x1:p100,1x1:k80", &c, &err),
 			 0);
-	/* Each would end at 1e6 with a third of each type. */
+	/* With a third of each type each would end at 1e6. */
 	for (int i = 0; i < N_JOBS; i++)
 		jobs[i] = (struct cluster_job){
 			.duration_s = 1e6 / 3 *
@@ -183,7 +183,7 @@ what_no_type_has_enough_gpus_for_is_refused(void **state)
 						.predicted_s = NAN };
 	assert_int_equal(run("gavel-max-min", &c, jobs, results), -EINVAL);
 	assert_int_equal(run("allox", &c, jobs, results), -EINVAL);
-	/* Those that know no types put it on two, at the speed of the slower. */
+	/* Policies without types use two of them, at the speed of the slower. */
 	done("fifo-backfill", &c, jobs, results);
 	assert_false(isnan(results[1].end_s));
 	done("themis", &c, jobs, results);

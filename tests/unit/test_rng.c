@@ -3,9 +3,8 @@
 #include "tests/unit/test.h"
 
 /*
- * Streams must never change silently: results are published with their seed.
- * The values below come from an independent implementation of splitmix64 and
- * xoshiro256** after their authors' description.
+ * Streams must never change silently, since results are published with their seeds. The
+ * values come from an independent implementation of splitmix64 and xoshiro256**.
  */
 static void
 the_generators_are_the_published_ones(void **state)
@@ -106,7 +105,7 @@ draws_below_a_bound_are_even(void **state)
 static void
 a_bound_beyond_half_the_range_has_no_bias(void **state)
 {
-	/* Plain remainders would hit the lower half twice as often. */
+	/* A plain remainder would hit the lower half twice as often. */
 	const uint64_t bound = UINT64_C(3) << 62;
 	const int n_draws = 30000;
 	int n_low = 0;
@@ -204,7 +203,7 @@ all_orders_are_as_likely(void **state)
 		assert_int_equal(1 << items[0] | 1 << items[1] | 1 << items[2], 7);
 		n_seen[2 * items[0] + (items[1] > items[2])]++;
 	}
-	/* Each is seen 1000 times, give or take four standard deviations. */
+	/* Each is expected 1000 times, within four standard deviations. */
 	for (int i = 0; i < 6; i++)
 		assert_in_range(n_seen[i], 885, 1115);
 	rng_shuffle(&rng, NULL, 0);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether taking turns pays, and what locked periods cost. */
+/* test_rollout.c - whether turns pay, and the cost of locked periods */
 #include "scheduler/core/control/period_lock.h"
 #include "scheduler/core/control/rollout.h"
 #include "tests/unit/test.h"
 
 #define MS 1e6
 
-/* n jobs of 'compute' and 'send' milliseconds with 2 % noise, all on one link. */
+/* n jobs of 'compute' and 'send' ms with 2 % noise, on one link. */
 static void
 choose(const double (*jobs)[2], size_t n, struct rollout *ret_rollout,
        double *ret_slowdown, double *ret_free)
@@ -70,7 +70,7 @@ jobs_that_would_always_be_in_the_way_share(void **state)
 	(void)state;
 	choose(jobs, 2, &rollout, slowdown, free);
 	assert_false(rollout.takes_turns[1]);
-	/* As by chance: a share d_a d_b. */
+	/* As at random phases: a share d_a d_b. */
 	assert_near(free[0], 1 + 70 / 250.0 * 85 / 310.0, 0.02);
 	assert_near(free[1], 1 + 70 / 250.0 * 85 / 310.0, 0.02);
 }
@@ -132,7 +132,7 @@ locks_are_multiples_of_one_base(void **state)
 	assert_true(cost < period_lock_contention(periods, busy, 3));
 }
 
-/* Measured periods miss each other by a little, and windows need a gcd. */
+/* Measured periods are slightly off, and windows need a common divisor. */
 static void
 locks_of_periods_that_are_nearly_multiples_are_multiples(void **state)
 {
@@ -159,7 +159,7 @@ what_does_not_fit_costs_more_than_contention(void **state)
 	assert_true(period_lock_find(periods, busy, 2, locked) >
 		    period_lock_contention(periods, busy, 2));
 	assert_true(locked[0] >= periods[0] && locked[1] >= periods[1]);
-	/* A multiple of ten is no small ratio: only by stretching the short one. */
+	/* Ten is not a small ratio: only stretching the short period would help. */
 	assert_true(period_lock_find(far, busy, 2, locked) > 0.5);
 	assert_near(period_lock_contention(periods, busy, 2), 0.4 * 50 / 137.0, 1e-9);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Totals over the end of the process, whichever end it is. */
+/* test_saved_totals.c - totals across any end of the process */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -117,7 +117,7 @@ another_boot_starts_anew(void **state)
 	write_two(totals, 5);
 	saved_totals_close(totals);
 	finds_none(other_boot, "earlier boot");
-	/* It is the file of the other boot now. */
+	/* The file now belongs to the other boot. */
 	finds_none(boot, "earlier boot");
 	finds_none(boot, NULL);
 }
@@ -185,7 +185,7 @@ only_one_may_have_it(void **state)
 	saved_totals_close(totals);
 }
 
-/* Any byte changed, anywhere: what is found is one of the two tables, or nothing. */
+/* With any byte changed, the result is one of the two tables or nothing. */
 static void
 damage_is_never_taken_for_totals(void **state)
 {
@@ -197,7 +197,7 @@ damage_is_never_taken_for_totals(void **state)
 	rng_init(&rng, 3);
 	for (int i = 0; i < 300; i++) {
 		const struct saved_totals_row *found;
-		/* Within the header and the rows of the first half. */
+		/* In the header and the rows of the first half. */
 		off_t at = (off_t)rng_below(&rng, 500);
 		unsigned char byte;
 		int fd;

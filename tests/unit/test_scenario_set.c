@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_scenario_set.c - values that go before those of a scenario's file. */
+/* test_scenario_set.c - options that override the values of a scenario file */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -109,7 +109,7 @@ an_option_of_the_generator_takes_the_place_of_its_own(void **state)
 		  "leaf-spine --leaves 2 --slots 8 --oversubscription 4" },
 		{ "leaf-spine --leaves=2 --slots=8", "fabric.leaves=3",
 		  "leaf-spine --slots=8 --leaves 3" },
-		/* Not the one that begins alike. */
+		/* Not an option with the same prefix. */
 		{ "rail --rails 4 --rail 1", "fabric.rail=2",
 		  "rail --rails 4 --rail 2" },
 		{ "fat-tree --k", "fabric.k=4", "fat-tree --k 4" },

@@ -23,7 +23,7 @@ missing_frames_are_counted_for_each_host_and_kind(void **state)
 	uint64_t missing;
 
 	(void)state;
-	/* Whoever comes late has missed nothing. */
+	/* A subscriber that comes late has missed nothing. */
 	assert_int_equal(note(book, "n1", TELE_SUMMARY, 1, 100, &missing), SEQ_FIRST);
 	assert_int_equal(note(book, "n1", TELE_RAW, 1, 7, &missing), SEQ_FIRST);
 	assert_int_equal(note(book, "n2", TELE_SUMMARY, 1, 3, &missing), SEQ_FIRST);
@@ -55,7 +55,7 @@ a_restart_is_no_gap_but_what_it_lost_since_is(void **state)
 	note(book, "n1", TELE_SUMMARY, 2, 1, NULL);
 	assert_int_equal(note(book, "n1", TELE_SUMMARY, 3, 4, &missing), SEQ_RESTART);
 	assert_int_equal(missing, 4);
-	/* The same recording, played again. */
+	/* A replay of the same recording. */
 	assert_int_equal(note(book, "n1", TELE_SUMMARY, 3, 0, &missing), SEQ_RESTART);
 	assert_int_equal(missing, 0);
 	assert_int_equal(seq_counts(book)->restarts, 3);
@@ -122,7 +122,7 @@ absurd_numbers_overflow_nothing(void **state)
 	seq_book_free(book);
 }
 
-/* A sender that numbers its frames, a network that loses some, and a plain count. */
+/* A numbering sender, a network with losses, and a plain count. */
 static void
 gaps_are_what_was_lost_between_the_first_and_the_last(void **state)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Jobs that have just begun, and may have been contended in all that is known of them, find
- * their turns soon: bench_settle has more of them, and what they gain.
+ * test_settle.c - new jobs whose whole history may be contended find their turns soon;
+ * bench_settle has more of them, and their gain
  */
 #include "tests/unit/settle_lab.h"
 
-/* Seconds from when all had begun to the first order; INFINITY: there is none. */
+/* Seconds from the begin of the last job to the first order; INFINITY: none. */
 static double
 first_order_s(enum settle_kind kind, enum settle_marks marks, uint64_t seed)
 {
@@ -29,8 +29,8 @@ first_order_s(enum settle_kind kind, enum settle_marks marks, uint64_t seed)
 }
 
 /*
- * In some of these runs two jobs begin at nearly the same time, and so again and again:
- * their collectives all take about as long, and twice what they would alone.
+ * In some of these runs two jobs always begin at nearly the same time: their
+ * collectives all take about as long, and twice their isolated time.
  */
 static void
 jobs_that_are_all_contended_alike_find_their_turns(void **state)
@@ -42,7 +42,7 @@ jobs_that_are_all_contended_alike_find_their_turns(void **state)
 	}
 }
 
-/* Marks that are late make some collectives look short. */
+/* Late marks make some collectives look short. */
 static void
 marks_that_are_off_hold_up_no_turns(void **state)
 {

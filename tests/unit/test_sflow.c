@@ -45,7 +45,7 @@ parse(const struct datagram *d, struct seen *seen, struct sflow_datagram *ret)
 	return sflow_parse(d->bytes, d->n, &handler, ret);
 }
 
-/* A packet of TCP from 10.0.0.1 to 10.0.0.2, and what is kept of it. */
+/* A TCP packet from 10.0.0.1 to 10.0.0.2, as far as it is sampled. */
 static struct frame
 sampled(void)
 {
@@ -143,7 +143,7 @@ a_datagram_cut_anywhere_is_damaged(void **state)
 	assert_int_equal(parse(&d, &seen, &about), 0);
 	for (d.n = 0; d.n < whole; d.n++)
 		assert_int_equal(parse(&d, &seen, &about), -EBADMSG);
-	/* Words that lie, one at a time. */
+	/* One wrong word at a time. */
 	for (size_t i = 4; i + 4 <= whole; i += 4) {
 		struct datagram bent = d;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_shares.c - the best shares of the time: what is asked for holds, and no random other
- * shares that fit are better.
+ * test_shares.c - optimal shares: constraints hold, and no random feasible shares are
+ * better
  */
 #include <math.h>
 #include <string.h>
@@ -51,7 +51,7 @@ used(const struct lab *lab, const double *x)
 	return sum;
 }
 
-/* Other shares that fit, with nothing left over. */
+/* Other feasible shares with nothing left over. */
 static void
 draw_other(struct lab *lab)
 {
@@ -107,7 +107,7 @@ most(const struct lab *lab, const double *x)
 	return sum;
 }
 
-/* What a measure is worth: more is better. */
+/* 'value' is the objective; larger is better. */
 static void
 check(struct lab *lab, double value, double sign,
       double (*measure)(const struct lab *lab, const double *x))
@@ -120,7 +120,7 @@ check(struct lab *lab, double value, double sign,
 		draw_other(lab);
 		assert_true(sign * measure(lab, lab->other) <= sign * value + slack);
 	}
-	/* What is left over makes nobody worse off. */
+	/* Distributing the rest makes no job worse off. */
 	shares_spread(lab->gpus, lab->n, lab->capacity, lab->x);
 	assert_true(used(lab, lab->x) <= lab->capacity * (1 + NEAR));
 	assert_true(sign * measure(lab, lab->x) >= sign * value - slack);
@@ -191,7 +191,7 @@ equal_shares_do_not_look_at_sizes(void **state)
 	assert_near(x[0], 1, NEAR);
 }
 
-/* One that is done wants nothing; one alone has all; one larger than the cluster a part. */
+/* A finished job gets nothing; a single job everything; an oversized job a part. */
 static void
 odd_ones_have_shares_too(void **state)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_shares_types.c - shares of GPUs of several types: against those of one type, and
- * against many drawn at random.
+ * test_shares_types.c - shares of several GPU types, against one type and random shares
  */
 #include <errno.h>
 #include <math.h>
@@ -119,7 +118,7 @@ find(const struct lab *lab, enum measure measure, double *ret_x)
 					lab->isolated_s, ret_x, NULL);
 }
 
-/* Points drawn between the found one and any that is allowed: what is linear shows there. */
+/* Random points between the found one and allowed ones show any linear gain. */
 static void
 no_others_are_better(void **state)
 {
@@ -202,12 +201,12 @@ one_type_is_as_by_its_own_formulas(void **state)
 	}
 }
 
-/* Gavel's example (section 2): each is best off where it gains most over the others. */
+/* Gavel's example (section 2): each job runs where it gains most, relatively. */
 static void
 each_is_where_it_gains_most(void **state)
 {
 	static const double gpus[] = { 1, 1, 1 }, capacity[] = { 1, 1, 1 };
-	/* On V100, P100, K80; over what each would have of a third of them all. */
+	/* On V100, P100, K80; relative to a third of each. */
 	static const double values[] = { 4 / 7.0, 2 / 7.0, 1 / 7.0, 3 / 6.0, 2 / 6.0,
 					 1 / 6.0, 2 / 5.0, 2 / 5.0, 1 / 5.0 };
 	const struct shares_types in = { 3, 3, gpus, capacity, values };
@@ -220,7 +219,7 @@ each_is_where_it_gains_most(void **state)
 
 		for (int t = 0; t < 3; t++)
 			sum += values[3 * j + t] * x[3 * j + t];
-		/* More than the third that each has on its own. */
+		/* More than a third of the cluster each. */
 		assert_true(sum > 1 / 3.0 + 0.02);
 	}
 	assert_true(x[0] > x[3]);

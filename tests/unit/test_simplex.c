@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * test_simplex.c - small linear programs: known ones, and all corners of random ones.
- */
+/* test_simplex.c - small linear programs: known ones, and random ones by all corners */
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
@@ -20,7 +18,7 @@
 static void
 known_ones_are_solved(void **state)
 {
-	/* Dantzig's doors and windows; 3 x + 5 y. */
+	/* Dantzig's doors and windows: 3 x + 5 y. */
 	static const double rows[] = { 1, 0, 0, 2, 3, 2 }, limits[] = { 4, 12, 18 };
 	static const double gains[] = { 3, 5 };
 	const struct simplex lp = { 3, 2, rows, limits, gains, NULL };
@@ -33,7 +31,7 @@ known_ones_are_solved(void **state)
 	assert_near(x[1], 6, 1e-9);
 }
 
-/* Beale's, in which the column that gains most leads round in a circle. */
+/* Beale's example, which cycles with the largest-coefficient rule. */
 static void
 circles_end(void **state)
 {
@@ -51,7 +49,7 @@ circles_end(void **state)
 static void
 of_the_best_the_best_by_the_second_is_found(void **state)
 {
-	/* x + y is 1 at most, z too; x + y counts first, then y, less z. */
+	/* x + y is at most 1, as is z; maximizes x + y first, then y - z. */
 	static const double rows[] = { 1, 1, 0, 0, 0, 1 }, limits[] = { 1, 1 };
 	static const double gains[] = { 1, 1, 0 }, second[] = { 0, 2, -1 };
 	const struct simplex lp = { 2, 3, rows, limits, gains, second };
@@ -95,7 +93,7 @@ what_cannot_be_solved_is_refused(void **state)
 
 /* ---- Against all corners --------------------------------------------------------- */
 
-/* Solves n equations by elimination; false if they do not say one point. */
+/* Solves n equations by elimination; false without a unique solution. */
 static bool
 meet(double at[MOST_COLUMNS][MOST_COLUMNS + 1], uint32_t n)
 {
@@ -142,7 +140,7 @@ is_allowed(const struct simplex *lp, const double *x)
 	return true;
 }
 
-/* Of all points where as many limits meet as there are columns. */
+/* The best point in which as many limits meet as there are columns. */
 static double
 best_corner(const struct simplex *lp)
 {
@@ -189,7 +187,7 @@ no_corner_is_better(void **state)
 		double gains[MOST_COLUMNS], x[MOST_COLUMNS], best;
 		const struct simplex lp = { m + 1, n, rows, limits, gains, NULL };
 
-		/* Small whole numbers meet in more than one way; the last row bounds all. */
+		/* Small integers give degenerate corners; the last row bounds all. */
 		for (uint32_t i = 0; i < m * n; i++)
 			rows[i] = (double)rng_below(&rng, 7) - 3;
 		for (uint32_t c = 0; c < n; c++) {
@@ -205,7 +203,7 @@ no_corner_is_better(void **state)
 	}
 }
 
-/* Along no two columns is anything near it better. */
+/* No nearby point along any two columns is better. */
 static void
 nothing_near_a_large_one_is_better(void **state)
 {

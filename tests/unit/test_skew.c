@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_skew.c - placement by skew (place_skew.c): who is on few nodes, who anywhere, and
- * that Tiresias without skewed jobs is 2d-las.
+ * test_skew.c - placement by skew (place_skew.c): which jobs are consolidated, and that
+ * Tiresias without skewed jobs is 2d-las
  */
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 static const uint32_t gpus[N_NODES] = { 4, 8, 4, 8 }, zeros[N_NODES];
 static const struct pol_cluster cluster = { N_NODES, 1, 1, gpus, zeros, zeros, 24 };
 
-/* Where so many GPUs of a job of that skew go, as "0:1 3:2"; "" if it waits. */
+/* The place of a job with this skew, as "0:1 3:2"; "" if it waits. */
 static const char *
 place(double limit, double waits, double skew, const uint32_t *n_left, uint32_t n_gpus)
 {
@@ -66,12 +66,12 @@ the_skewed_are_on_few_nodes_and_others_anywhere(void **state)
 	(void)state;
 	assert_string_equal(place(0.5, 1, 0.7, left, 4), "2:4");
 	assert_string_equal(place(0.5, 1, 0.3, left, 4), "0:3 1:1");
-	/* More than the limit is skewed, and what is not known is not. */
+	/* Only above the limit is a job skewed; an unknown skew is not. */
 	assert_string_equal(place(0.5, 1, 0.5, left, 4), "0:3 1:1");
 	assert_string_equal(place(0.2, 1, 0.3, left, 4), "2:4");
 	assert_string_equal(place(0, 1, 0, left, 4), "0:3 1:1");
 	assert_string_equal(place(1, 1, 1, left, 4), "0:3 1:1");
-	/* On two nodes, if the empty cluster has no less; else it waits, if it has to. */
+	/* On two nodes if the empty cluster needs two; else it waits, if told to. */
 	assert_string_equal(place(0.5, 1, 0.7, left, 10), "2:4 3:6");
 	assert_string_equal(place(0.5, 1, 0.7, torn, 4), "");
 	assert_string_equal(place(0.5, 0, 0.7, torn, 4), "0:3 1:1");
@@ -112,7 +112,7 @@ where_nobody_is_skewed_tiresias_is_2d_las(void **state)
 		assert_near(ours[i].end_s, theirs[i].end_s, 0);
 		assert_int_equal(ours[i].n_preempted, theirs[i].n_preempted);
 	}
-	/* And is not where some are. */
+	/* It does not wait where some are free. */
 	for (size_t i = 0; i < N_JOBS; i++)
 		jobs[i].skew = i % 2 ? 0 : 0.7;
 	cluster_lab_run(&cluster, "tiresias", NULL, jobs, N_JOBS, ours);
@@ -121,7 +121,7 @@ where_nobody_is_skewed_tiresias_is_2d_las(void **state)
 	assert_true(differs);
 }
 
-/* Four have 3 of 4, 3 of 4, 6 of 8 and 6 of 8: 6 are left, on no node more than 2. */
+/* Four jobs have 3 of 4, 3 of 4, 6 of 8 and 6 of 8: 6 are left, at most 2 per node. */
 static void
 one_that_waits_for_a_node_is_passed(void **state)
 {

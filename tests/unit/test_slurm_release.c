@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_slurm_release.c - what is ours is taken back without the daemon, with scripts in
- * place of Slurm's commands.  A real Slurm is in tests/net/slurm_release.sh.
+ * test_slurm_release.c - removal of our changes without the daemon, with scripts in
+ * place of Slurm's commands; tests/net/slurm_release.sh uses a real Slurm
  */
 #include <errno.h>
 #include <stdio.h>
@@ -90,7 +90,7 @@ what_is_ours_is_taken_back_and_nothing_else(void **state)
 	(void)state;
 	set_up(&lab);
 	assert_int_equal(release(&lab, false, false, 60000), 0);
-	/* Task by task; what is pinned and gated is done in two steps, or one. */
+	/* Task by task; a job that is pinned and gated takes one step or two. */
 	assert_sent(&lab,
 		    "update jobid=13 ReqNodeList= AdminComment=antiphase:v1;released\n"
 		    "update jobid=15 StartTime=now AdminComment=antiphase:v1;released\n"
@@ -104,7 +104,7 @@ what_is_ours_is_taken_back_and_nothing_else(void **state)
 	assert_int_equal(lab.releases.items.items[0].kind, SCHED_UNPIN);
 	for (size_t i = 0; i < 5; i++)
 		assert_null(lab.releases.items.items[i].why);
-	/* Again is nothing. */
+	/* A second run does nothing. */
 	assert_int_equal(release(&lab, false, false, 60000), 0);
 	assert_int_equal(lab.releases.items.n, 0);
 	tear_down(&lab);
@@ -125,7 +125,7 @@ pins_alone_if_that_is_wanted(void **state)
 	tear_down(&lab);
 }
 
-/* The daemon's own command, that outlives it. */
+/* A command of the daemon that outlives it. */
 static void
 what_comes_just_after_the_first_look_is_taken_back_too(void **state)
 {
@@ -189,14 +189,14 @@ without_an_answer_it_gives_up(void **state)
 	assert_int_equal(release(&lab, false, false, 500), -ETIMEDOUT);
 	assert_non_null(strstr(lab.err.text, "Slurm does not answer"));
 	assert_non_null(strstr(lab.err.text, "nobody there"));
-	/* Nor does it wait for a command that hangs. */
+	/* Nor does it wait for a hanging command. */
 	put(&lab, "squeue", SCRIPTS_SQUEUE);
 	put(&lab, "scontrol",
 	    "#!/bin/sh\ncase $1 in -V) echo slurm 22.05.8; exit;; esac\nsleep 100\n");
 	assert_int_equal(release(&lab, false, true, 1500), -ETIMEDOUT);
 	assert_non_null(strstr(lab.err.text, "not all was taken back"));
 	assert_int_equal(lab.releases.items.items[0].rc, -ETIMEDOUT);
-	/* Without Slurm there is nothing to wait for. */
+	/* Without Slurm it does not wait. */
 	path = xasprintf("%s/scontrol", lab.dir);
 	unlink(path);
 	free(path);
@@ -219,7 +219,7 @@ without_an_answer_it_may_give_up_sooner(void **state)
 	tear_down(&lab);
 }
 
-/* From the second time on that it is asked. */
+/* True from the second call on. */
 static bool
 is_taken_over(void *ctx)
 {
@@ -244,7 +244,7 @@ it_ends_where_somebody_else_takes_over(void **state)
 	assert_int_equal(slurm_release(&opts, &lab.releases, &lab.err), -ECANCELED);
 	assert_string_equal(lab.err.text, "a daemon is running and does it");
 	assert_sent(&lab, "");
-	/* What comes later is not its business any more, though time is left. */
+	/* Later changes are not its task, though time is left. */
 	n_asked = 0;
 	put(&lab, "late", WAITS("14", "14", "n[1-2]", "N/A", "antiphase:v1;pinned"));
 	put(&lab, "squeue",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sort in steps. */
+/* test_sorter.c - incremental sorting */
 #include <stdlib.h>
 
 #include "lib/base/rng.h"
@@ -22,7 +22,7 @@ compare(uint32_t a, uint32_t b, void *ctx)
 	return (lab->keys[a] > lab->keys[b]) - (lab->keys[a] < lab->keys[b]);
 }
 
-/* Sorted, all there, and of equal ones the first is first. */
+/* Sorted, complete and stable. */
 static void
 check(const struct lab *lab, const uint32_t *items, size_t n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_spawn.c - what a program that is begun has of ours, and what it has not. */
+/* test_spawn.c - what a started program inherits */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include "lib/daemon/spawn.h"
 #include "tests/unit/test.h"
 
-/* Its errors go where ours go. */
+/* Its stderr is ours. */
 static pid_t
 start(const char *script, int in, int out, enum spawn_of of)
 {
@@ -47,7 +47,7 @@ it_has_the_descriptors_that_it_was_given_and_no_others(void **state)
 	pid_t pid;
 
 	(void)state;
-	/* None is closed on exec; all of ours are there when it begins. */
+	/* Descriptors without close-on-exec; the program must not get them. */
 	assert_int_equal(pipe(in), 0);
 	assert_int_equal(pipe(out), 0);
 	pid = start("cat; echo $0 $(ls /proc/self/fd)", in[0], out[1], SPAWN_GROUP);
@@ -59,7 +59,7 @@ it_has_the_descriptors_that_it_was_given_and_no_others(void **state)
 	n = read(out[0], text, sizeof text - 1);
 	assert_true(n > 0);
 	text[n] = '\0';
-	/* The last is that of the folder itself. */
+	/* The last one is the descriptor of the folder itself. */
 	assert_string_equal(text, "read a-name 0 1 2 3\n");
 	close(out[0]);
 }
@@ -106,7 +106,7 @@ it_is_the_first_of_a_group_or_of_a_session(void **state)
 	pid_t second = start("exit", SPAWN_NULL, SPAWN_NULL, SPAWN_SESSION);
 
 	(void)state;
-	/* Also of one that has ended, until that is asked for. */
+	/* Also for a child that has ended, until it is reaped. */
 	assert_int_equal(getpgid(first), first);
 	assert_int_equal(getsid(first), getsid(0));
 	assert_int_equal(getpgid(second), second);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In a network namespace of its own where that is allowed; skipped otherwise. */
+/* test_src_netlink.c - the netlink source in its own network namespace, if allowed */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <net/if.h>
@@ -38,7 +38,7 @@ need_namespace(void)
 	skip();
 }
 
-/* What the kernel says of an interface in /proc/net/dev. */
+/* The interface's counters in /proc/net/dev. */
 static void
 proc_bytes(const char *name, uint64_t *ret_rx, uint64_t *ret_tx)
 {
@@ -118,7 +118,7 @@ counts_are_those_of_the_interface(void **state)
 	send_some(50);
 	poll_at(source, &sink, clk_monotonic_ns());
 	proc_bytes("va", &rx, &tx);
-	/* Neighbour discovery may come between; nothing else does. */
+	/* Only neighbor discovery may come in between. */
 	assert_true(tx - tx_before >= 50 * 1042);
 	assert_true(test_sink_total(&sink, "va", "", TELE_TX, &bytes, &extra));
 	assert_near((double)bytes, (double)(tx - tx_before), 500);
@@ -126,7 +126,7 @@ counts_are_those_of_the_interface(void **state)
 	assert_true(test_sink_total(&sink, "vb", "", TELE_RX, &bytes, &extra));
 	assert_near((double)bytes, (double)(tx - tx_before), 500);
 	assert_true(sink.seen.items[0].is_up);
-	assert_true(sink.seen.items[0].capacity_bps > 0); /* A veth says 10 Gb/s. */
+	assert_true(sink.seen.items[0].capacity_bps > 0); /* A veth reports 10 Gb/s. */
 	source->class->close(source);
 	test_sink_fini(&sink);
 }
@@ -159,7 +159,7 @@ an_interface_that_goes_and_comes_back_is_found_by_its_name(void **state)
 	(void)state;
 	need_namespace();
 	test_sink_init(&sink);
-	source = open_names(names, 1); /* Not there yet. */
+	source = open_names(names, 1); /* Does not exist yet. */
 	poll_at(source, &sink, 1 * MS);
 	assert_int_equal(sink.seen.n, 0);
 	assert_int_equal(system("ip link add vc type veth peer name vd"), 0);
@@ -167,7 +167,7 @@ an_interface_that_goes_and_comes_back_is_found_by_its_name(void **state)
 	assert_int_equal(sink.seen.n, 1);
 	assert_false(sink.seen.items[0].is_up);
 	assert_int_equal(system("ip link set vc up; ip link set vd up"), 0);
-	/* The kernel says so when it comes to it, up to a second later. */
+	/* The kernel reports it up to a second later. */
 	for (int i = 0; i < 100 && !sink.seen.items[0].is_up; i++) {
 		usleep(20000);
 		poll_at(source, &sink, (200 + i) * MS);
@@ -182,7 +182,7 @@ an_interface_that_goes_and_comes_back_is_found_by_its_name(void **state)
 	assert_int_equal(sink.n_gone, 1);
 	assert_int_equal(system("ip link set vc name ve"), 0);
 	poll_at(source, &sink, 500 * MS);
-	assert_int_equal(sink.n_gone, 2); /* By that name it is gone. */
+	assert_int_equal(sink.n_gone, 2); /* No interface has this name any more. */
 	assert_int_equal(system("ip link del ve"), 0);
 	source->class->close(source);
 	test_sink_fini(&sink);

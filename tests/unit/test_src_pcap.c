@@ -32,7 +32,7 @@ begin_file(uint32_t link)
 	return file;
 }
 
-/* A TCP segment with 'n' bytes of data, of which 96 bytes are kept. */
+/* A TCP segment with 'n' bytes of data, of which 96 bytes are captured. */
 static void
 put_segment(FILE *file, int64_t time_ns, uint32_t from, uint32_t to, uint32_t sequence,
 	    unsigned n)
@@ -172,13 +172,13 @@ segments_that_do_not_advance_are_retransmits(void **state)
 	struct test_sink sink;
 
 	(void)state;
-	put_segment(file, 5000 * MS, A, B, 0xfffffc00, 1000); /* Nearly at the end. */
-	put_segment(file, 5001 * MS, A, B, 0xfffffc00, 1000); /* Again. */
+	put_segment(file, 5000 * MS, A, B, 0xfffffc00, 1000); /* Near the end. */
+	put_segment(file, 5001 * MS, A, B, 0xfffffc00, 1000); /* Retransmission. */
 	put_segment(file, 5002 * MS, A, B, 0xfffffc00 + 1000, 1000);
 	put_segment(file, 5003 * MS, A, B, 0xfffffc00 + 2000, 0); /* An ACK. */
 	put_segment(file, 5004 * MS, A, B, 0xfffffc00 + 1999, 1); /* Keep-alive. */
-	put_segment(file, 5005 * MS, A, B, 0xfffffc00, 1500);     /* Again. */
-	put_segment(file, 5006 * MS, B, A, 0xfffffc00, 1000);     /* Another way. */
+	put_segment(file, 5005 * MS, A, B, 0xfffffc00, 1500);     /* Retransmission. */
+	put_segment(file, 5006 * MS, B, A, 0xfffffc00, 1000);     /* Other direction. */
 	fclose(file);
 	test_sink_init(&sink);
 	source = open_capture(&options);
@@ -239,7 +239,7 @@ a_filter_leaves_packets_out(void **state)
 	unlink(path);
 }
 
-/* Opening fails with 'error' and a message that has 'part' in it. */
+/* Opening fails with 'error' and a message that contains 'part'. */
 static void
 assert_refused(const struct pcap_options *options, int error, const char *part)
 {
@@ -300,7 +300,7 @@ true_median_ms(void)
 
 #define SPAN_MAX_MS 100000
 
-/* Keeps each bin, where the binner would only have the last seconds. */
+/* Keeps all bins, while the binner keeps only the last seconds. */
 struct kept {
 	int64_t first_ms, last_ms;
 	uint64_t bytes[2], packets;
@@ -392,7 +392,7 @@ a_real_mirror_has_its_bytes_and_the_job_s_period(void **state)
 	}
 	kept = calloc(1, sizeof *kept);
 	read_span(kept);
-	/* As tcpdump counts them, and pcap-filter's 'src host 10.78.0.10'. */
+	/* Counted by tcpdump with 'src host 10.78.0.10'. */
 	assert_int_equal(kept->packets, 35967);
 	assert_int_equal(kept->bytes[TELE_TX], 756187561);
 	assert_int_equal(kept->bytes[TELE_TX] + kept->bytes[TELE_RX], 1512368390);

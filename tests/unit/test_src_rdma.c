@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device made of files, and replies of netlink written after the format. */
+/* test_src_rdma.c - a device made of files, and netlink replies built by hand */
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -87,7 +87,7 @@ open_root(const char *units)
 static void
 poll_at(struct source *source, struct test_sink *sink, int64_t now_ms)
 {
-	usleep(1500); /* Readings are stamped by the clock itself. */
+	usleep(1500); /* The source stamps readings with the real clock. */
 	assert_int_equal(source->class->poll(source, now_ms * MS, &sink->sink, NULL),
 			 0);
 }
@@ -152,7 +152,7 @@ a_counter_at_its_end_gives_no_reading(void **state)
 	test_sink_init(&sink);
 	poll_at(source, &sink, 1000);
 	poll_at(source, &sink, 1010);
-	assert_int_equal(sink.n_counters, 2); /* Those of RX. */
+	assert_int_equal(sink.n_counters, 2); /* The RX counters. */
 	src_rdma_status(source, &status);
 	assert_int_equal(status.n_saturated, 2);
 	assert_int_equal(status.n_reads, 4);
@@ -220,7 +220,7 @@ no_device_is_said_with_the_place_it_was_looked_for(void **state)
 	assert_int_equal(src_rdma_open(&options, &source, &err), -EINVAL);
 }
 
-/* A kernel that counts bytes by process; the figures grow with each request. */
+/* A kernel that counts bytes by process; values grow with each request. */
 struct kernel {
 	uint64_t round;
 };
@@ -242,7 +242,7 @@ exchange(void *ctx, const uint8_t *request, size_t n, uint8_t *reply, size_t siz
 		reply_bound(&r, header.nlmsg_seq, 3, 1, 100, kernel->round * 1000,
 			    kernel->round * 10);
 		reply_bound(&r, header.nlmsg_seq, 3, 1, 101, kernel->round * 500, 0);
-		/* This process ends after the second time, and its counter with it. */
+		/* The process and its counter end after the second request. */
 		if (kernel->round <= 2)
 			reply_bound(&r, header.nlmsg_seq, 3, 1, 102,
 				    kernel->round * 7000, 0);
@@ -285,7 +285,7 @@ bytes_of_processes_become_those_of_their_jobs(void **state)
 	test_sink_init(&sink);
 	for (int i = 0; i < 4; i++)
 		poll_at(source, &sink, 1000 + i * 20);
-	/* What came from the first reading to the fourth. */
+	/* The difference between the fourth and the first reading. */
 	assert_true(
 		test_sink_total(&sink, "mlx5_0/1", "4711", TELE_TX, &bytes, &extra));
 	assert_int_equal(bytes, 3 * 1000 + 7000);
@@ -295,7 +295,7 @@ bytes_of_processes_become_those_of_their_jobs(void **state)
 	assert_true(
 		test_sink_total(&sink, "mlx5_0/1", "other", TELE_TX, &bytes, &extra));
 	assert_int_equal(bytes, 3 * 500);
-	/* Marks and repeats of the port. */
+	/* The port's marks and retransmissions. */
 	assert_true(test_sink_total(&sink, "mlx5_0/1", "", TELE_RX, &bytes, &extra));
 	assert_int_equal(extra.ce, 3 * 7);
 	assert_true(test_sink_total(&sink, "mlx5_0/1", "", TELE_TX, &bytes, &extra));

@@ -11,7 +11,7 @@
 #define MS       INT64_C(1000000)
 #define BEGIN_MS 5000
 
-/* A recording in a temporary file, with 'frames' written by write_frame(). */
+/* A recording in a temporary file with 'frames' from write_frame(). */
 static char path[] = "/tmp/antiphase-replay-XXXXXX";
 
 static struct rec_writer *
@@ -38,7 +38,7 @@ write_frame(struct rec_writer *writer, const struct tele_frame *frame)
 	tele_buffer_fini(&buffer);
 }
 
-/* Second 'i' of a host that sends 10 bytes a ms, from total 1000 on. */
+/* Second 'i' of a host that sends 10 bytes per ms, beginning at total 1000. */
 static void
 fill(struct tele_frame *frame, enum tele_kind kind, const char *host, int i)
 {
@@ -97,7 +97,7 @@ drain(struct source *source, struct test_sink *sink, struct err *err)
 	return error;
 }
 
-/* Records three seconds of the kind; the one in the middle is of 'middle'. */
+/* Records three seconds of one kind; the middle one is of host 'middle'. */
 static void
 record(enum tele_kind kind, const char *middle)
 {
@@ -112,7 +112,7 @@ record(enum tele_kind kind, const char *middle)
 	assert_int_equal(rec_writer_close(writer, NULL), 0);
 }
 
-/* Replays all of it into the sink, which is to be released; how that ended. */
+/* Replays everything into the sink, which must be released; returns the result. */
 static int
 replay(const char *host, struct test_sink *sink, struct err *err)
 {
@@ -144,7 +144,7 @@ raw_frames_come_back_as_the_same_bins(void **state)
 	assert_int_equal(rec_writer_close(writer, NULL), 0);
 	assert_int_equal(replay(NULL, &sink, NULL), -ENODATA);
 	assert_true(test_sink_total(&sink, "eth0", "41", TELE_TX, &bytes, &extra));
-	assert_int_equal(bytes, 3 * 9990);      /* Not the summaries' as well. */
+	assert_int_equal(bytes, 3 * 9990);      /* Without the summaries. */
 	assert_int_equal(extra.packets, 2 * 7); /* Since the first summary. */
 	assert_int_equal(sink.n_lost, 2);
 	assert_near(sink.seen.items[0].capacity_bps, 1e9, 0);

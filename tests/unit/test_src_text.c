@@ -114,7 +114,7 @@ a_line_may_come_in_parts(void **state)
 	put(&f, "x=250\n");
 	assert_int_equal(poll_at(&f, 3), 0);
 	assert_int_equal(total(&f, "a", "", TELE_TX), 150);
-	assert_int_equal(poll_at(&f, 4), 0); /* Nothing is there: it does not wait. */
+	assert_int_equal(poll_at(&f, 4), 0); /* Without data it does not block. */
 	end(&f);
 }
 

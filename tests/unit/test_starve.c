@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * test_starve.c - jobs that starve in later queues are promoted (order_queues.c): when, and
- * what becomes of others.
- */
+/* test_starve.c - promotion of jobs that starve in later queues (order_queues.c) */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,12 +16,12 @@ static const uint32_t gpus[2] = { 4, 4 }, zeros[2];
 static const struct pol_cluster one = { 1, 1, 1, gpus, zeros, zeros, 4 };
 static const struct pol_cluster two = { 2, 1, 1, gpus, zeros, zeros, 8 };
 
-/* What there is to be seen of a run. */
+/* The observed values of a run. */
 struct seen {
 	struct cluster_result results[MAX_JOBS];
 	struct cluster_counts counts;
-	double decided_s; /* This and ... */
-	bool has_decided; /* ... whether there was a decision just then. */
+	double decided_s; /* The time, and */
+	bool has_decided; /* whether a decision was made then. */
 };
 
 static void
@@ -77,10 +74,11 @@ job(double submit_s, double duration_s, uint32_t n_gpus)
 }
 
 /*
- * The first runs for 40 s, and is in the last queue from 30 s on; then come five of 9 s,
- * which never leave the first queue, one after the other until 85 s.  With a knob of 0.75
- * it goes to the tail of the first queue when it has waited for 30 s: at 70 s, while the
- * fourth of them runs, and nothing else happens.  Two more come at 'late_s'.
+ * The first job runs for 40 s, and is in the last queue from 30 s on.  Then come five
+ * jobs of 9 s, which never leave the first queue, one after the other until 85 s.  With
+ * a knob of 0.75 the first job moves to the tail of the first queue after waiting for
+ * 30 s: at 70 s, while the fourth of them runs and nothing else happens.  Two more jobs
+ * come at 'late_s'.
  */
 static struct seen
 starve(const char *promote, double late_s)
@@ -101,31 +99,31 @@ who_waited_too_long_goes_back_to_the_first_queue_just_then(void **state)
 	struct seen seen = starve(NULL, nextafter(70, 71));
 
 	(void)state;
-	/* Nobody is promoted: those that come are all served first. */
+	/* Without promotion, all new jobs are served first. */
 	assert_false(seen.has_decided);
 	assert_near(seen.results[6].first_s, 85, 0);
 	assert_near(seen.results[7].first_s, 94, 0);
 	assert_int_equal(seen.results[0].n_preempted, 1);
-	/* It is before those that come a moment later. */
+	/* It is before jobs that come a moment later. */
 	seen = starve("las.promote=0.75", nextafter(70, 71));
 	assert_true(seen.has_decided);
 	assert_near(seen.results[5].first_s, 76, 0);
-	/* It runs from 85 s on, until the limit of the first queue. */
+	/* It runs from 85 s until the limit of the first queue. */
 	assert_near(seen.results[6].first_s, 95, 0);
 	assert_near(seen.results[7].first_s, 104, 0);
 	assert_int_equal(seen.results[0].n_preempted, 2);
 	assert_near(seen.results[0].end_s, 163, 0);
-	/* Those that come just then are told of first. */
+	/* Jobs that arrive at the same time are handled first. */
 	seen = starve("las.promote=0.75", 70);
 	assert_near(seen.results[6].first_s, 85, 0);
-	/* A knob that is too high. */
+	/* The knob is too high. */
 	seen = starve("las.promote=2", nextafter(70, 71));
 	assert_near(seen.results[6].first_s, 85, 0);
 }
 
 /*
- * 12 jobs on two nodes of four GPUs: what Tiresias's simulator (959f9b0, "dlas-gpu-2" and
- * "dlas-gpu", placement "count") gives for them.
+ * 12 jobs on two nodes of four GPUs: the results of Tiresias's simulator (959f9b0,
+ * "dlas-gpu-2" and "dlas-gpu", placement "count").
  */
 static const struct row {
 	double submit_s, duration_s;
@@ -176,16 +174,16 @@ it_is_as_in_the_simulator_of_tiresias(void **state)
 }
 
 /*
- * Times that no clock has to the last digit, knobs down to the least that is let in, and
- * rounds, in which a job is promoted later than it wakes up for: the jobs end, after few
- * events.  Each job is stopped at most once for each 'limit0' that it is run.
+ * Times that are not exact in floating point, knobs down to the least allowed, and
+ * rounds, in which a job is promoted later than its wake-up: the jobs end after few
+ * events.  Each job is stopped at most once per 'limit0' of its service.
  */
 static void
 there_is_no_end_to_no_loop(void **state)
 {
 	static const struct {
 		const char *policy, *sets[3];
-		double most_s; /* That a job takes. */
+		double most_s; /* Longest job. */
 	} tries[] = {
 		{ "las", { "las.limit0=1", "las.limit1=1.1", "las.promote=1" }, 100 },
 		{ "las",

@@ -77,7 +77,7 @@ quantiles_rise_with_their_share(void **state)
 	}
 }
 
-/* The t quantile that stats_ci95() must have used for 'n' samples. */
+/* The t quantile that stats_ci95() used for 'n' samples. */
 static double
 t_of(size_t n)
 {
@@ -92,7 +92,7 @@ static void
 intervals_use_the_quantiles_of_the_t_table(void **state)
 {
 	(void)state;
-	/* Degrees of freedom: one less than samples. */
+	/* Degrees of freedom: n - 1. */
 	assert_near(t_of(2), 12.7062, 5e-5);
 	assert_near(t_of(3), 4.3027, 5e-5);
 	assert_near(t_of(6), 2.5706, 5e-5);
@@ -138,14 +138,14 @@ the_median_of_unsorted_samples_is_that_of_sorted_ones(void **state)
 		for (int kinds = 1; kinds <= 4; kinds++) {
 			for (size_t i = 0; i < n; i++) {
 				x[i] = floor(rng_uniform(&rng) * pow(9, kinds - 1));
-				if (kinds == 4) /* In order, and back. */
+				if (kinds == 4) /* Ascending and descending. */
 					x[i] = (double)(i < n / 2 ? i : n - i);
 				sorted[i] = x[i];
 			}
 			stats_sort(sorted, n);
 			assert_true(stats_median(x, n) ==
 				    stats_quantile(sorted, n, 0.5));
-			/* Nothing is lost. */
+			/* No element is lost. */
 			stats_sort(x, n);
 			assert_memory_equal(x, sorted, n * sizeof *x);
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The control loop, closed over simulated jobs: it must take contention away, whatever
- * happens to reports and orders, and never cost anything where there is none.
+ * test_steer.c - the control loop with simulated jobs: it removes contention despite
+ * lost or late reports and orders, and costs nothing where there is no contention
  */
 #include "tests/unit/steer_lab.h"
 
@@ -32,7 +32,7 @@ three_opts(uint64_t seed)
 	};
 }
 
-/* When the loop has settled. */
+/* After the loop has settled. */
 static double
 mean_slowdown(const struct steer_lab_opts *opts)
 {
@@ -112,14 +112,14 @@ windows_are_kept_as_well_as_turns(void **state)
 			assert_true(steered.is_tracked);
 			assert_near((double)steered.period_us, 250e3, 4e3);
 			assert_int_equal(steered.n_orders[STEER_WHY_TURN], 0);
-			/* In 60 s: rate-limited. */
+			/* In 60 s: orders are rate-limited. */
 			assert_true(steered.n_orders[STEER_WHY_DRIFT] <= 66);
 		}
 		steer_lab_close(&l);
 	}
 }
 
-/* From the first order that anybody got, for so long. */
+/* Mean slowdown for some seconds from the first order on. */
 static double
 slowdown_from_first_order(const struct steer_lab_opts *opts, double seconds)
 {
@@ -143,7 +143,7 @@ slowdown_from_first_order(const struct steer_lab_opts *opts, double seconds)
 }
 
 /*
- * Also with profiles that are a little wrong, be it for good or until they are refined.
+ * Also with slightly wrong profiles, either throughout or until they are refined.
  */
 static void
 equal_jobs_find_their_turns_within_a_few_iterations(void **state)
@@ -171,7 +171,7 @@ equal_jobs_find_their_turns_within_a_few_iterations(void **state)
 	}
 }
 
-/* Collectives take longer than their bytes: what they have taken is what counts. */
+/* Collectives take longer than their bytes: the loop must use the measured time. */
 static void
 a_profile_that_is_short_by_a_fifth_is_made_up_for(void **state)
 {
@@ -201,7 +201,7 @@ nearly_equal_periods_are_locked_at_little_cost(void **state)
 		opts.is_steered = false;
 		free = mean_slowdown(&opts);
 		opts.is_steered = true;
-		/* The slowest sets the pace; the others are that much slower. */
+		/* All run at the pace of the slowest job. */
 		assert_true(mean_slowdown(&opts) <= 1.01 + apart_frac[i] / 2);
 		assert_true(mean_slowdown(&opts) < free - 0.03);
 		opts.mode = STEER_SHIFT;
@@ -210,7 +210,7 @@ nearly_equal_periods_are_locked_at_little_cost(void **state)
 	}
 }
 
-/* Periods that have nothing in common: steered and free from the same seeds. */
+/* Unrelated periods: with control and without, from the same seeds. */
 static void
 incommensurate_jobs_are_never_worse_off_than_free(void **state)
 {
@@ -251,7 +251,7 @@ more_jitter_costs_more_but_not_much(void **state)
 	(void)state;
 	opts.jitter_frac = 0.05;
 	assert_true(mean_slowdown(&opts) <= 1.03);
-	/* Without any, whatever they start with must not go on for ever. */
+	/* Without jitter, initial transients must not last forever. */
 	for (uint64_t seed = 1; seed <= 24; seed++) {
 		opts = three_opts(seed);
 		opts.jitter_frac = 0;
@@ -262,9 +262,9 @@ more_jitter_costs_more_but_not_much(void **state)
 }
 
 /*
- * One of three computes 30 % longer from 60 s on, and again as before from 150 s.  30 s
- * later the jobs must run as they would have, had it been so from the beginning: as
- * well as such periods can, and as if alone when they fit together again.
+ * One of three computes 30 % longer from 60 s to 150 s.  30 s after each change the
+ * jobs must run as if it had always been so: as well as such periods can, and as if
+ * isolated when they fit together again.
  */
 static void
 a_change_of_compute_time_is_settled_within_half_a_minute(void **state)
@@ -288,7 +288,7 @@ a_change_of_compute_time_is_settled_within_half_a_minute(void **state)
 		after += steer_lab_mean_slowdown(&l, 90, 150) / 6;
 		assert_true(steer_lab_mean_slowdown(&l, 180, 240) <= 1.01);
 		steer_state(steer_sim_steer(l.steered), 0, &steered);
-		assert_false(steered.has_changed); /* It is as planned again. */
+		assert_false(steered.has_changed); /* Back to the plan. */
 		assert_near((double)steered.period_us, 250e3, 4e3);
 		steer_lab_close(&l);
 
@@ -309,7 +309,7 @@ a_change_of_compute_time_is_settled_within_half_a_minute(void **state)
 	assert_true(always <= free + 0.01);
 }
 
-/* Two of which one is 30 % slower fit together again if the other is as well. */
+/* One of two becomes 30 % slower; they fit together again when the other does, too. */
 static void
 jobs_that_change_together_are_settled_again(void **state)
 {
@@ -364,9 +364,7 @@ nobody_starves_where_too_much_is_asked_for(void **state)
 	steer_lab_close(&l);
 }
 
-/*
- * Apart by themselves, by more than jitter takes away: orders, perhaps, but no delay.
- */
+/* Bursts are apart by more than jitter: there may be orders, but no delay. */
 static void
 jobs_that_do_not_contend_are_not_delayed(void **state)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The control loop against nobody at all, over mixes of jobs that it was not made for:
- * it must not do harm, and be where it is to be soon after a change.
+ * test_steer_mix.c - the control loop against no control, on mixes of jobs for which it
+ * was not designed: it does no harm, and settles soon after a change
  */
 #include "tests/unit/steer_mix.h"
 
 #define N_SEEDS 12
 
 /*
- * Two runs of the same mix without it, of other seeds, differ by as much in one of a
- * hundred (bench_steer measures that): below it nothing can be told.
+ * Two uncontrolled runs of the same mix with different seeds differ by this in one of a
+ * hundred cases (measured by bench_steer): smaller differences mean nothing.
  */
 #define NOISE      0.02
-#define MEAN_NOISE 0.002 /* Of all mixes of a kind. */
+#define MEAN_NOISE 0.002 /* Mean over all mixes of a kind. */
 
 static void
 play_all(enum mix_kind kind, double late_weight)
@@ -56,7 +56,7 @@ nor_is_it_where_sharing_costs_less_than_foretold(void **state)
 #define WINDOW_S  10.0
 #define N_WINDOWS 12
 
-/* Three that burst for 93 ms of 350, of which one computes 30 % longer. */
+/* Three jobs that send for 93 of 350 ms; one of them computes 30 % longer. */
 static void
 windows_of(bool is_steered, double late_weight, double *ret_slowdown)
 {
@@ -123,8 +123,8 @@ a_change_costs_no_more_than_sharing_soon(void **state)
 }
 
 /*
- * Whether turns pay is not clear for these: what sharing costs is to be seen first,
- * unless it was while the jobs were only watched.
+ * For these jobs it is unclear whether turns pay: the loop must first see the cost of
+ * sharing, unless it saw that while only watching.
  */
 static void
 what_was_seen_while_watching_counts(void **state)
@@ -162,7 +162,7 @@ what_was_seen_while_watching_counts(void **state)
 			steer_lab_close(&l);
 		}
 	}
-	/* Some before the third was there, or while its period was not yet known well. */
+	/* Some came before the third job, or before its period was well known. */
 	assert_true(n_orders[1] > 20 * N_SEEDS);
 	assert_true(n_orders[1] > 2 * n_orders[0]);
 }

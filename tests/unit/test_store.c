@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store.c - what is remembered: samples in grains, documents, and their history. */
+/* test_store.c - persistent data: samples in grains, documents, and their history */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +35,7 @@ samples_add_up_in_every_grain(void **state)
 	assert_int_equal(seen.peak_bps, 699);
 	seen = read_of(store, "a>b", NULL, T0, T0 + 600 * S, 3600 * S);
 	assert_int_equal(seen.grain, STORE_5MIN);
-	assert_int_equal(seen.n, 4); /* The total and the job, twice. */
+	assert_int_equal(seen.n, 4); /* The total and the job, two samples each. */
 	assert_int_equal(seen.bytes, 6000 + 2400);
 	assert_int_equal(seen.first_us, T0);
 	assert_int_equal(seen.last_us, T0 + 300 * S);
@@ -88,13 +88,13 @@ what_is_out_of_date_goes_a_little_at_a_time(void **state)
 		rounds++;
 	}
 	assert_int_equal(dropped, 0);
-	assert_int_equal(all, 500 + 2); /* The advice, and its history. */
+	assert_int_equal(all, 500 + 2); /* The advice and its history. */
 	assert_int_equal(rounds, 8);
-	/* What the finest grain has no more, a coarser one still has. */
+	/* A coarser grain still has what the finest grain has dropped. */
 	assert_int_equal(read_of(store, "a>b", "", T0 + 500 * S, now_us, S).n, 100);
 	assert_int_equal(read_of(store, "a>b", "", T0, now_us, S).grain, STORE_10S);
 	assert_int_equal(read_of(store, "a>b", "", T0, now_us, S).bytes, 6000);
-	/* Long after, all is gone, the names too. */
+	/* Long after, everything is gone, including the names. */
 	while ((dropped = store_tidy(store, now_us + 200 * 86400 * S, 10000, &err)) > 0)
 		;
 	assert_int_equal(dropped, 0);
@@ -131,7 +131,7 @@ is_there(void *ctx, const char *key, int64_t at_us, const char *json)
 	return ++*(int *)ctx;
 }
 
-/* Jobs come and go for half a year, and the store tidies up while it is written to. */
+/* Jobs come and go for half a year while the store is tidied. */
 static void
 what_is_kept_does_not_grow_with_jobs_that_are_gone(void **state)
 {
@@ -153,7 +153,7 @@ what_is_kept_does_not_grow_with_jobs_that_are_gone(void **state)
 	}
 	assert_true(count_of("name") < 96);
 	assert_true(count_of("document") > 89 && count_of("document") < 93);
-	/* What we have not undone stays. */
+	/* A change that is not undone stays. */
 	assert_int_equal(store_read(store, STORE_CHANGE, "0", 1, is_there, &n, &err),
 			 0);
 	assert_int_equal(n, 1);
@@ -206,11 +206,11 @@ documents_of(struct store *store, enum store_kind kind, const char *key)
 	return documents;
 }
 
-/* What was put last comes first. */
+/* The newest comes first. */
 struct lines {
 	size_t n, n_wanted;
 	int64_t last_id;
-	char text[200]; /* "KEY:JSON " of each. */
+	char text[200]; /* "KEY:JSON " each. */
 };
 
 static bool
@@ -276,7 +276,7 @@ documents_are_replaced_and_their_history_is_kept(void **state)
 	store_close(store);
 }
 
-/* Page after page, as a reader asks for them, while there is more of other kinds. */
+/* Reads page after page, while there are more documents of other kinds. */
 static void
 history_is_read_in_pages_newest_first(void **state)
 {
@@ -294,7 +294,7 @@ history_is_read_in_pages_newest_first(void **state)
 	}
 	lines = history_of(store, STORE_LOG, &page);
 	assert_string_equal(lines.text, "0:6 1:5 0:4 ");
-	/* What is put meanwhile does not move what follows. */
+	/* New documents do not move the following pages. */
 	store_put(store, STORE_LOG, "0", T0 + 7, "7");
 	page.before_id = lines.last_id;
 	lines = history_of(store, STORE_LOG, &page);

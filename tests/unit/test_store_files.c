@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_store_files.c - what of a store survives whatever happens to its file and its process. */
+/* test_store_files.c - durability of a store when its file or process fails */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 
 /* ---- Files ----------------------------------------------------------------------- */
 
-/* Of a file that was made before there was such an index, too. */
+/* Also in a file from before this index existed. */
 static void
 reading_a_kind_does_not_read_the_others(void **state)
 {
@@ -151,7 +151,7 @@ damage_while_it_runs_is_said_and_history_begins_anew(void **state)
 
 	(void)state;
 	fill(store);
-	store_close(store); /* All is in the file itself then. */
+	store_close(store); /* Now everything is in the file itself. */
 	store = opened();
 	spoil();
 	for (int i = 0; i < 20000 && rc == 0; i++) {
@@ -206,7 +206,7 @@ one_that_cannot_be_moved_aside_is_said_until_it_can(void **state)
 
 /* ---- Kill -9 --------------------------------------------------------------------- */
 
-/* Writes until it is killed; says on 'fd' how many seconds are committed. */
+/* Writes until killed; reports the number of committed seconds on 'fd'. */
 static void
 write_for_ever(int fd)
 {
@@ -281,11 +281,11 @@ kill_9_at_any_instant_loses_nothing_that_was_committed(void **state)
 					  .bytes;
 			if (i == 0)
 				last = fine;
-			/* All of a second or nothing, in all grains. */
+			/* All samples of a second or none, in all grains. */
 			assert_int_equal(fine, last * ((uint64_t)i + 1));
 		}
 		assert_int_equal(fine, coarse);
-		/* One commit may be done, and not be told. */
+		/* One commit may be done but not yet reported. */
 		assert_true(last >= all && last <= all + 1);
 		all = last;
 		store_close(store);

@@ -45,7 +45,7 @@ the_name_is_copied_and_stays_where_it_is(void **state)
 	strtab_free(tab);
 }
 
-/* The naive twin: a list that is searched from its start. */
+/* The naive twin: a list searched from its start. */
 struct list {
 	char names[N_NAMES][16];
 	uint32_t n;
@@ -115,7 +115,7 @@ a_number_that_is_free_is_given_again(void **state)
 	strtab_free(tab);
 }
 
-/* However many come and go, as many numbers as there are at once are enough. */
+/* The table needs only as many numbers as names exist at once. */
 static void
 names_that_come_and_go_take_no_more_room(void **state)
 {

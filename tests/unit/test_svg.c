@@ -47,7 +47,7 @@ no_text_can_break_out_of_its_element(void **state)
 	free(text);
 }
 
-/* The path that draws a sector of the ring from 5 to 10 round (0, 0). */
+/* The path of a ring sector from 5 to 10 around (0, 0). */
 static char *
 sector(double r_inner, double from, double to)
 {
@@ -71,7 +71,7 @@ turns_start_at_twelve_and_go_clockwise(void **state)
 	char *path = sector(5, 0, 0.5);
 
 	(void)state;
-	/* From twelve o'clock by three to six, and back on the inner radius. */
+	/* From twelve o'clock through three to six, and back on the inner radius. */
 	assert_string_equal(path, "M0 -10A10 10 0 0 1 10 0A10 10 0 0 1 0 10"
 				  "L0 5A5 5 0 0 0 5 0A5 5 0 0 0 0 -5Z");
 	free(path);

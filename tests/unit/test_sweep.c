@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Grids of sweeps: what is read, how cells are numbered, and what their digests tell apart. */
+/* test_sweep.c - grids of sweeps: parsing, numbering of cells, and digests */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -243,7 +243,7 @@ a_digest_is_of_command_seed_version_and_bytes_not_of_the_place(void **state)
 	assert_false(with_input == digest_of(dir, inputs, 0, "v1"));
 	put_file(dir, "x.ini", "b");
 	assert_false(first == digest_of(dir, one, 0, "v1"));
-	/* What is told to be an input has to be there; dir/ is not. */
+	/* A declared input must exist; dir/ is not an input. */
 	assert_null(sweep_digests(&sweep, "v1", &err));
 	assert_non_null(strstr(err.text, "f.json"));
 	sweep_fini(&sweep);
@@ -264,7 +264,7 @@ compare_digests(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Each seed is a word that might name a file, and is looked up among all before it. */
+/* Each seed is a word that might name a file, and is looked up among earlier words. */
 static void
 digests_of_a_hundred_thousand_cells_differ(void **state)
 {
@@ -281,7 +281,7 @@ digests_of_a_hundred_thousand_cells_differ(void **state)
 	sweep_fini(&sweep);
 }
 
-/* A catalog of models, say: by --models=catalog as by 'inputs'. */
+/* For example a model catalog: given as --models=catalog or by 'inputs'. */
 static void
 a_digest_is_of_the_files_of_a_folder_that_is_named(void **state)
 {

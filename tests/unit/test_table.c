@@ -56,7 +56,7 @@ lines_are_those_that_are_printed(void **state)
 	table_fini(&t);
 	assert_string_equal(lines[0], "NAME   N");
 	assert_string_equal(lines[1], "a     10  two?lines");
-	/* Of nothing, but there. */
+	/* Empty but present. */
 	assert_string_equal(lines[2], "");
 	for (int i = 0; i < 3; i++)
 		free(lines[i]);
@@ -152,7 +152,7 @@ columns_that_are_missed_least_make_room(void **state)
 	table_cell(&t, "50G");
 	table_cell(&t, "-");
 	table_cell(&t, "1.00G");
-	table_fit(&t, 27, order, 2); /* As wide as it is: 8 + 2 + 3 + 2 + 5 + 2 + 5. */
+	table_fit(&t, 27, order, 2); /* Exactly its width: 8 + 2 + 3 + 2 + 5 + 2 + 5. */
 	assert_prints(&t, table_print,
 		      "LINK      CAP  SINCE    NOW\n"
 		      "leaf1:p3  50G  -      1.00G\n");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_themis.c - finish-time fairness as Muri's simulator has it, on its traces.
+ * test_themis.c - finish-time fairness as in Muri's simulator, on its traces
  *
- * That simulator leaves the shares to an interior-point solver, ECOS.  What it gives with the
- * optimum by bisection instead is known for one trace, and is met to every digit; the
- * published numbers hang on what ECOS takes.
+ * That simulator takes its shares from an interior-point solver, ECOS.  For one trace
+ * its result with the optimum by bisection is known, and matched to every digit; the
+ * published numbers depend on ECOS.
  */
 #include <math.h>
 #include <unistd.h>
@@ -53,7 +53,7 @@ by_bisection_as_its_simulator_with_bisection(void **state)
 	assert_near(mean_s(TRACE "3.csv", "themis-lp"), 402541.46, 0.005);
 }
 
-/* As published; where all of trace 3 comes at once, only with the shares that ECOS takes. */
+/* As published; where all of trace 3 arrives at once, only with ECOS's shares. */
 static void
 policies_are_in_the_published_order(void **state)
 {

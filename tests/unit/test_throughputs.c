@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * test_throughputs.c - tables of throughputs by type of GPUs.
- */
+/* test_throughputs.c - tables of throughputs by GPU type */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is done once a second, one part after another. */
+/* test_tick_schedule.c - the parts of a daemon's work of each second */
 #include "scheduler/daemon/tick_schedule.h"
 #include "tests/unit/test.h"
 
@@ -48,7 +48,7 @@ periods_that_went_by_whole_are_left_out(void **state)
 
 	(void)state;
 	assert_true(tick_schedule_next(&turns, 0, &part));
-	/* A long pause in the middle of a round: it is ended, and the next is now's. */
+	/* A long pause within a round ends it; the next round is now's. */
 	assert_true(tick_schedule_next(&turns, 745, &part));
 	assert_int_equal(part, 1);
 	assert_true(tick_schedule_next(&turns, 745, &part));

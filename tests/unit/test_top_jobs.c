@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which jobs get metrics of their own, and the fullest milliseconds. */
+/* test_top_jobs.c - the jobs with their own metrics, and the busiest milliseconds */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +104,7 @@ a_job_that_outgrows_the_least_takes_its_place(void **state)
 	top_jobs_free(top);
 }
 
-/* Whatever comes: never more series than places, and "other" never goes back. */
+/* Never more series than places, and "other" never decreases. */
 static void
 series_are_bounded_and_other_only_grows(void **state)
 {
@@ -127,7 +127,7 @@ series_are_bounded_and_other_only_grows(void **state)
 			if (rng_below(&rng, 3) == 0)
 				continue;
 			totals[k] += bytes;
-			/* One is called as the rest is: it cannot have a place. */
+			/* A job named "other" cannot have a place. */
 			snprintf(name, sizeof name, k ? "j%d" : "other", k);
 			add(&frame, "eth0", tele_add_job(&frame, name), totals[k],
 			    bytes);
@@ -178,7 +178,7 @@ a_peak_is_kept_for_its_window(void **state)
 		assert_int_equal(peak_rates_bytes(peaks, "eth0", TELE_RX), 0);
 		assert_int_equal(peak_rates_queue_bytes(peaks, "eth0"), out[i] * 2);
 	}
-	/* An interface that is gone is forgotten, too. */
+	/* An interface that is gone is dropped. */
 	tele_clear(&frame);
 	for (int i = 0; i < 3; i++)
 		peak_rates_update(peaks, &frame);

@@ -56,7 +56,7 @@ ids_are_dense_and_in_the_order_of_building(void **state)
 	topo_unref(topo);
 }
 
-/* h1's link to its leaf has half of what h0's has. */
+/* h1's link to its leaf has half the capacity of h0's. */
 static void
 the_slowest_host_paces_a_ring(void **state)
 {

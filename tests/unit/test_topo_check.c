@@ -118,8 +118,8 @@ is_named(const struct topo_faults *faults, enum topo_fault_kind kind, const char
 }
 
 /*
- * Against the naive twin, all pairs: there is an unreachable fault if and only if
- * some pair has no path, and every such pair has a host in some fault's text.
+ * All pairs, against the naive twin: there is an unreachable fault if and only if some
+ * pair has no path, and each such pair has a host in the text of a fault.
  */
 static void
 unreachable_hosts_are_found_wherever_cables_are_cut(void **state)
@@ -158,7 +158,7 @@ unreachable_hosts_are_found_wherever_cables_are_cut(void **state)
 		routes_free(routes);
 		topo_unref(topo);
 	}
-	/* Both outcomes occur often. */
+	/* Both outcomes are frequent. */
 	assert_in_range(n_broken, 60, 290);
 	topo_unref(whole);
 }

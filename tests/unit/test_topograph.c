@@ -18,7 +18,7 @@ read_text(const char *text)
 	return topo;
 }
 
-/* Reads what is wrong, and compares where and what. */
+/* Reads an invalid file, and compares position and message. */
 static void
 assert_refused(const char *text, unsigned line, const char *part)
 {

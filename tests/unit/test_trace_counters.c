@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * test_trace_counters.c - what is in a trace of jobs, against a naive count that keeps them all.
- */
+/* test_trace_counters.c - counters of a trace of jobs, against a naive count */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +79,7 @@ sizes_are_powers_of_two_and_what_is_between(void **state)
 	}
 }
 
-/* Of what takes no known time there is no duration, and nothing else is different. */
+/* A job without a known duration counts in all other respects. */
 static void
 jobs_of_no_known_duration_are_jobs(void **state)
 {
@@ -157,7 +155,7 @@ check_durations(const struct trace_counters_sums *sums, const values *all,
 	}
 }
 
-/* To the bit; looked at after each of them, whose durations are often the same. */
+/* Exact to the bit after each job; durations are often equal. */
 static void
 sums_agree_with_those_of_all_jobs(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Disjoint sets, against labels that are all rewritten at each join. */
+/* test_unionfind.c - disjoint sets, against labels rewritten at each join */
 #include "lib/base/rng.h"
 #include "lib/base/unionfind.h"
 #include "tests/unit/test.h"

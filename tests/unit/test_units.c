@@ -110,7 +110,7 @@ rates_are_in_bits_in_both_spellings(void **state)
 	assert_near(bps, 50e9, 0);
 	assert_int_equal(units_parse_bps("2.5 Mb/s", &bps), 0);
 	assert_near(bps, 2.5e6, 0);
-	/* Bytes a second are never meant by a capital B alone. */
+	/* A capital B never means bytes per second here. */
 	assert_int_equal(units_parse_bps("50 GB/s", &bps), -EINVAL);
 	assert_int_equal(units_parse_bps("50 G", &bps), -EINVAL);
 }

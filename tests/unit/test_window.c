@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many jobs that meet, in one window after the other. */
+/* test_window.c - many jobs that contend, in one window after the other */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #define N_JOBS 20
 
-/* Jobs between two leaves with one uplink; periods of 0.3 s to 1.3 s, a twentieth messages. */
+/* Jobs between two leaves with one uplink; periods 0.3 to 1.3 s, duty 5 %. */
 struct crowd {
 	struct topo *topo;
 	struct routes *routes;
@@ -77,7 +77,7 @@ close_crowd(struct crowd *crowd)
 	topo_unref(crowd->topo);
 }
 
-/* The first 'n' of them, in one window. */
+/* The first 'n' jobs in one window. */
 static struct window
 look(struct crowd *crowd, uint32_t n, uint64_t seed)
 {
@@ -126,11 +126,11 @@ windows_say_together_what_a_long_run_says(void **state)
 		assert_near(rms_ns[j] / long_rms_ns[j], 1, 0.004);
 		most = fmax(most, slowdown);
 	}
-	assert_true(most > 1.05); /* They are in each other's way. */
+	assert_true(most > 1.05); /* They contend. */
 	close_crowd(&crowd);
 }
 
-/* Alone from then on, it ends the iteration it was in, and three more in their own time. */
+/* Isolated from then on: it ends its iteration, and three more in its own time. */
 static void
 who_is_left_goes_on_where_it_was(void **state)
 {
@@ -143,7 +143,7 @@ who_is_left_goes_on_where_it_was(void **state)
 	look(&crowd, N_JOBS, 1);
 	since_ns = crowd.pasts[0].point.since_ns;
 	assert_true(since_ns > 0);
-	/* As if it had been all that is known. */
+	/* As if this were the whole history. */
 	crowd.pasts[0].iterations = crowd.pasts[0].ns = 0;
 	crowd.pasts[0].n_ended = crowd.pasts[0].sum_ns = crowd.pasts[0].sum_ns2 = 0;
 	assert_int_equal(look(&crowd, 1, 1).n_iterations, WINDOW_ITERATIONS);
@@ -151,12 +151,12 @@ who_is_left_goes_on_where_it_was(void **state)
 	assert_near(crowd.iteration_ns[0] / isolated_ns, 1, 1e-6);
 	assert_true(crowd.pasts[0].iterations < WINDOW_ITERATIONS);
 	assert_true(crowd.pasts[0].ns < (WINDOW_ITERATIONS - 0.01) * isolated_ns);
-	/* The first of them is longer by what it had lost before. */
+	/* The first iteration is longer by the time lost before. */
 	assert_near(crowd.pasts[0].sum_ns - crowd.pasts[0].ns, since_ns, 1e-3);
 	close_crowd(&crowd);
 }
 
-/* The slowest is new to the others: its first window has enough of its iterations. */
+/* The slowest job is new: its first window has enough of its iterations. */
 static void
 who_is_new_is_waited_for(void **state)
 {
@@ -176,7 +176,7 @@ who_is_new_is_waited_for(void **state)
 	close_crowd(&crowd);
 }
 
-/* Jitter has it compute for longer than alone, and the window is over before what is longer is. */
+/* With jitter it computes longer than the window lasts. */
 static void
 who_got_nothing_done_is_as_if_alone(void **state)
 {
@@ -241,7 +241,7 @@ the_same_past_and_seed_have_the_same_future(void **state)
 	}
 	assert_memory_equal(crowds[0].iteration_ns, crowds[1].iteration_ns,
 			    sizeof crowds[0].iteration_ns);
-	/* With other jitter another one. */
+	/* Other jitter gives other times. */
 	assert_memory_not_equal(crowds[0].iteration_ns, crowds[2].iteration_ns,
 				sizeof crowds[0].iteration_ns);
 	for (int i = 0; i < 3; i++)
@@ -272,7 +272,7 @@ what_is_seen_of_a_job_is_what_ended(void **state)
 			histogram_fini(&seen[j].times_ns);
 		}
 	}
-	/* All that ended, and one of each job of which none has. */
+	/* All complete iterations, and one for each job without any. */
 	assert_true(n >= (double)window.n_iterations &&
 		    n <= (double)window.n_iterations + 5);
 	assert_true(ecn_packets > 0);

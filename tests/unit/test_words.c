@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of words to choose from. */
+/* test_words.c - lists of allowed words */
 #include "lib/base/words.h"
 #include "tests/unit/test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_work_epochs.c - jobs of measured applications under elastic policies, against the
- * published times of Pollux's simulator.
+ * test_work_epochs.c - measured applications under elastic policies, against the
+ * published times of Pollux's simulator
  */
 #include <errno.h>
 #include <math.h>
@@ -90,7 +90,7 @@ lab_fini(struct lab *lab)
 static double
 run(struct lab *lab, const char *name)
 {
-	/* Short searches: what they find is not looked at here. */
+	/* Short searches: their quality is not tested here. */
 	static const char *const sets[] = { "goodput.max_generations=15" };
 	const struct policy_spec *spec = policy_find(name);
 	const struct policy_opts policy_opts = {
@@ -128,7 +128,7 @@ run(struct lab *lab, const char *name)
 	return sum / (double)lab->n;
 }
 
-/* How many jobs do not take as long as was published. */
+/* Number of jobs whose time differs from the published one. */
 static size_t
 count_others(const struct lab *lab, const char *name)
 {
@@ -178,7 +178,7 @@ optimus_is_as_published_to_the_second(void **state)
 	lab_fini(&lab);
 }
 
-/* Of the first jobs, so that it does not take long. */
+/* Only the first jobs, to save time. */
 static void
 jobs_that_adapt_are_done_sooner(void **state)
 {
@@ -203,7 +203,7 @@ plane(double x, double y, double z)
 	return 3 + x - 2 * y + 0.5 * z;
 }
 
-/* Points of a grid lie on spheres; what is linear is met, whichever simplices those are. */
+/* Grid points lie on spheres; any simplices reproduce a linear function. */
 static void
 what_is_linear_is_interpolated_as_it_is(void **state)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * test_work_muri.c - how jobs get on in Muri's simulator, by hand.
- */
+/* test_work_muri.c - progress of jobs in Muri's simulator, by hand */
 #include <math.h>
 
 #include "sim/cluster/work_muri.h"
@@ -65,7 +63,7 @@ a_restart_costs_by_the_model_and_the_next_power_of_two_of_gpus(void **state)
 	assert_near(work_muri_overhead_s("vgg16", 5), 9, 0);
 	assert_near(work_muri_overhead_s("vgg16", 32), 10, 0);
 	assert_near(work_muri_overhead_s("a2c", 16), 46, 0);
-	/* More than was measured: as the most that was. */
+	/* Above the measured range the largest value holds. */
 	assert_near(work_muri_overhead_s("dqn", 4096), 8, 0);
 	assert_near(work_muri_overhead_s("else", 1), 0, 0);
 }
@@ -96,11 +94,11 @@ each_event_costs_a_restart(void **state)
 	lab.work.advance(lab.work.ctx, job, 1, 10);
 	assert_near(job->remaining_s, 200, 1e-9);
 	assert_near(job->executed_s, 10, 0);
-	/* All of 5 s are, and no more. */
+	/* All 5 s are lost, and no more. */
 	lab.work.advance(lab.work.ctx, job, 1, 5);
 	assert_near(job->remaining_s, 200, 1e-9);
 	assert_near(job->executed_s, 15, 0);
-	/* In one step, what is lost is lost once. */
+	/* In a single step, the loss counts once. */
 	lab.work.advance(lab.work.ctx, job, 1, 207);
 	assert_near(job->remaining_s, 0, 1e-9);
 	work_muri_fini(&lab.muri);
@@ -115,9 +113,9 @@ all_of_a_group_restart(void **state)
 	(void)state;
 	begin(&lab);
 	job = &lab.views[0];
-	/* Their stages are not known: half of the time each. */
+	/* Unknown stages: half of the time each. */
 	assert_near(speed(&lab, 0, true), 0.5, 0);
-	/* vgg16's 7 s and bert's 10 s; of the other 10 s it has half. */
+	/* vgg16's 7 s and bert's 10 s are lost; of the other 10 s it gets half. */
 	lab.work.advance(lab.work.ctx, job, 0.5, 27);
 	assert_near(job->remaining_s, 198, 1e-9);
 	/* Alone again. */

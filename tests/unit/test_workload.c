@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_workload.c - segments and profiles, jobs on links, the joint problem. */
+/* test_workload.c - segments and profiles, jobs on links, the joint problem */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -197,7 +197,7 @@ a_copy_shares_nothing(void **state)
 
 /* ---- On a fabric ----------------------------------------------------------------- */
 
-/* Two leaves of two hosts under one spine, 50 Gb/s everywhere. */
+/* Two leaves of two hosts under one spine, all links 50 Gb/s. */
 struct fabric {
 	struct topo *topo;
 	struct routes *routes;
@@ -293,7 +293,7 @@ a_job_on_one_host_has_no_flows(void **state)
 	assert_int_equal(routed_job_make(&job, f.hosts, f.topo, f.routes, &routed), 0);
 	assert_int_equal(routed.flows.n, 0);
 	assert_int_equal(routed.footprint.n, 0);
-	/* Nothing but traffic that takes no time: an endless loop, refused. */
+	/* Only traffic that takes no time would loop endlessly, and is refused. */
 	assert_int_equal(routed_job_add(&job, &routed, NULL, 0, ENGINE_PACE_FREE, &id),
 			 -EINVAL);
 	routed_job_fini(&routed);
@@ -325,7 +325,7 @@ only_links_with_two_jobs_enter_the_joint_problem(void **state)
 					 f.routes, &routed[1]),
 			 0);
 	work_problem_make(&workload, of_job, f.topo, &problem);
-	/* l0>s0, s0>l1, and back. */
+	/* l0>s0, s0>l1, and the reverse. */
 	assert_int_equal(problem.problem.n_links, 4);
 	assert_int_equal(problem.problem.n_jobs, 3);
 	for (size_t i = 0; i < 4; i++) {

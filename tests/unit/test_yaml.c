@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_yaml.c - YAML as a JSON document: its values, their places, and hostile texts. */
+/* test_yaml.c - YAML as a JSON document: values, positions, and hostile texts */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +101,7 @@ values_have_their_places(void **state)
 	json_fail(doc, json_next(json_first(json_find(first, "a"))), &err, "x");
 	assert_int_equal(err.line, 3);
 	assert_int_equal(err.column, 5);
-	/* In a mapping, that of the key. */
+	/* In a mapping, the position of the key. */
 	json_fail(doc, json_find(json_find(json_next(first), "e"), "f"), &err, "x");
 	assert_int_equal(err.line, 6);
 	assert_int_equal(err.column, 3);
@@ -130,7 +130,7 @@ what_is_wrong_is_told_with_its_place(void **state)
 		       1, 1, "UTF-8");
 }
 
-/* Each level ten of the one before: 10^9 values, were they read. */
+/* Each level has ten of the previous one: 10^9 values if expanded. */
 static void
 texts_that_grow_when_they_are_read_are_refused(void **state)
 {
