@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # readme.sh BUILD [FOLDER] - writes the output of commands into README.md and the pages
-# that show it, between their marks ("<!-- NAME: written by examples/readme.sh -->"); to be
-# run from the root of the tree after that output has changed.  FOLDER holds copies of the
-# pages.  'make golden-accept' runs it, too, and tests/links.sh says when it is due.
+# that show it, between their marks ("<!-- NAME: written by examples/readme.sh -->").  Run
+# it from the root of the tree after that output has changed.  FOLDER holds copies of the
+# pages.  'make golden-accept' also runs it, and tests/links.sh reports when it is due.
 set -eu
 B=${1:?the build directory}
 folder=${2:-.}
@@ -13,7 +13,7 @@ export LC_ALL
 tmp=$(mktemp)
 trap 'rm -f "$tmp" "$tmp".*' EXIT
 
-# Of the demo, what it advises and what it compares.
+# The part of the demo with the advice and the comparison.
 sh examples/demo.sh "$B" 2>/dev/null | awk '
 	/^\$ antiphase (advise|sim compare)/ { on = 1; blank = n++ > 0 }
 	/^-- / || /^Against/ { on = 0 }
@@ -21,7 +21,7 @@ sh examples/demo.sh "$B" 2>/dev/null | awk '
 	$0 == "" { blank = 1; next }
 	{ if (blank) print ""; blank = 0; print }' >"$tmp.demo"
 
-# Of that, the eight lines of README.md: the jobs and what the advice gives them.
+# The eight lines of it in README.md: the jobs and the gain of the advice.
 awk '
 	/^\$ / && !done { print; next }
 	/^JOB / { on = 1 }

@@ -25,14 +25,14 @@ ratios() {
 		--reference "$PAPER"
 }
 
-# Of the sets of jobs that shared links: for how many CASSINI gave no shifts because of a loop.
+# Counts job sets that shared links, and those without CASSINI shifts because of a loop.
 loops() {
 	"$sim" ratios "$1" -b augment=none \
 		-m policies.fabric.n_solved -m policies.fabric.n_loops \
 		-m policies.fabric.n_shifted -m policies.fabric.max_jobs --csv -
 }
 
-# NAME "HOW IT IS COMPARED" BASE...: a table and its CSV.
+# NAME "COMPARISON" BASE...: a table and its CSV.
 table() {
 	name=$1 text=$2 file=$3
 	shift 3

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # figures.sh OUT MAIN - figures (SVG, gnuplot) of the tables that cassini.sh made.
-# shellcheck disable=SC2016  # what is quoted is awk's
+# shellcheck disable=SC2016  # the quoted text is awk's
 set -eu
 out=$1
 main=$2
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# FILE "CONDITION": ratio and interval of rows, by the names of the columns.
+# FILE "CONDITION": ratio and interval of matching rows, by the names of the columns.
 rows() {
 	awk -F, -v OFS='\t' '
 		/^#/ { next }
@@ -16,7 +16,7 @@ rows() {
 		$at["ratio"] != "" { '"$2"' }' "$out/$1.csv"
 }
 
-# Who augments, how the figure calls it, and its colour.
+# The augmenting policy, its name in the figure, and its color.
 everyone='cassini cassini-once antiphase dedicated'
 label() {
 	case $1 in
@@ -27,7 +27,7 @@ label() {
 	esac
 }
 
-# PREFIX "STYLE": the plot of one file for each.
+# PREFIX "STYLE": the plots of all augmenting policies, one file each.
 plot() {
 	first=plot
 	for who in $everyone; do
@@ -37,7 +37,7 @@ plot() {
 	echo
 }
 
-# Where figures come from, in one line below them: sweeps and their seeds.
+# The line below each figure with its source: sweeps and their seeds.
 whence() {
 	for file; do
 		cat "$out/$file.csv"
@@ -70,7 +70,7 @@ arrange() {
 		print "\"" op "\\n" $at["policy"] "\"", $at["ratio"], $at["ci95"] + 0 }' >>"$tmp/$2.$3"
 }
 
-# Bars: how jobs come and schedulers, by who augments them.
+# Bars: arrivals and schedulers, by augmenting policy.
 all=$main
 if [ "$main" != cassini-smoke ] && [ -e "$out/cassini-pollux.csv" ]; then
 	all="$main cassini-pollux"
@@ -102,7 +102,7 @@ END
 	echo "$out/$name.svg"
 done
 
-# Lines: over the jitter, and over the size of the cluster.
+# Lines: over jitter, and over the size of the cluster.
 lines() {
 	name=$1 file=$2 title=$3 label=$4 scale=$5
 	{

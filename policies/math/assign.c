@@ -17,15 +17,12 @@ struct search {
 	uint32_t *row_of;                 /* By column; NONE: free. */
 	double *distance; /* Of each column from the row searched for. */
 	uint32_t *from;   /* Column before it on that path; NONE: the row. */
-	uint32_t *open;   /* Columns that are not settled, in the order of looking. */
+	uint32_t *open;   /* Columns that are not settled, in scan order. */
 	uint32_t n_open;
 	bool *is_settled;
 };
 
-/*
- * Looks at all columns from a row; returns which open one is nearest: a free one of
- * equals.
- */
+/* Scans all columns from a row; returns the nearest open one, preferably a free one. */
 static uint32_t
 relax(struct search *s, uint32_t row, uint32_t at, double reached)
 {
@@ -51,7 +48,7 @@ relax(struct search *s, uint32_t row, uint32_t at, double reached)
 	return nearest;
 }
 
-/* Gives a row a column; others move on along the cheapest path. */
+/* Assigns a column to a row; others move along the cheapest path. */
 static void
 assign(struct search *s, uint32_t row)
 {
@@ -75,7 +72,7 @@ assign(struct search *s, uint32_t row)
 			break;
 		next = s->row_of[at];
 	}
-	/* What is nearer than the end becomes dearer by the difference. */
+	/* Columns nearer than the end become dearer by the difference. */
 	s->row_price[row] += reached;
 	for (uint32_t c = 0; c < s->n_columns; c++) {
 		if (!s->is_settled[c] || s->row_of[c] == NONE)

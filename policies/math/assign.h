@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 /*
- * costs[row * n_columns + column], finite; n_rows at most n_columns.  ret_columns[row]
- * is the column it has.  Returns the sum of their costs.
+ * costs[row * n_columns + column], finite; n_rows at most n_columns. ret_columns[row]
+ * is the column of the row. Returns the total cost.
  */
 double assign_find(uint32_t n_rows, uint32_t n_columns, const double *costs,
 		   uint32_t *ret_columns);

@@ -7,9 +7,7 @@
 
 #include "lib/base/alloc.h"
 
-/*
- * ret_best[k]: with one more bidder, and up to k units; worths are sums of logarithms.
- */
+/* Adds a bidder: ret_best[k], the best sum of log values with up to k units. */
 static void
 add_bid(const struct auction_bid *bid, const double *best, uint32_t n_units,
 	double *ret_best)
@@ -25,7 +23,7 @@ add_bid(const struct auction_bid *bid, const double *best, uint32_t n_units,
 	}
 }
 
-/* Of the rows by which 'with' came of 'best', that of the fewest units. */
+/* Of the bidder's rows that lead from 'best' to 'with', that with the fewest units. */
 static uint32_t
 find_units(const struct auction_bid *bid, const double *best, double with,
 	   uint32_t n_units)
@@ -42,7 +40,7 @@ find_units(const struct auction_bid *bid, const double *best, double with,
 	return least;
 }
 
-/* Some have what they can of the units, the rest of them is for the others. */
+/* The best sum over all ways to divide the units between two groups of bidders. */
 static double
 best_of_both(const double *some, const double *others, uint32_t n_units)
 {
@@ -68,7 +66,7 @@ auction_run(const struct auction_bid *bids, uint32_t n_bids, uint32_t n_units,
 	    struct auction_prize *ret_prizes)
 {
 	size_t width = (size_t)n_units + 1;
-	/* Of the first i bidders, by units; of those behind, and with one more. */
+	/* Best sums by units: first i bidders; later ones; these and one more. */
 	double *first = xcalloc((n_bids + 1) * width, sizeof *first);
 	double *last = xcalloc(width, sizeof *last);
 	double *more = xcalloc(width, sizeof *more);

@@ -24,7 +24,7 @@
 
 #include <stdint.h>
 
-/* Value of a number of units. */
+/* The value of a number of units. */
 struct auction_row {
 	uint32_t n_units;
 	double value; /* Above 0, finite. */

@@ -7,7 +7,7 @@
 #define N_BEGINS 8
 #define N_STEPS  400  /* By number of dimensions. */
 #define STEP     0.5  /* Of the first simplex. */
-#define NEAR     1e-9 /* The simplex is flat. */
+#define NEAR     1e-9 /* Relative difference of values: the simplex is flat. */
 
 struct search {
 	double (*value)(void *ctx, const double *x);
@@ -28,7 +28,7 @@ value_at(const struct search *s, double *x)
 	return isnan(value) ? INFINITY : value;
 }
 
-/* By value; there are few, and nearly all are in order. */
+/* Sorts by value; there are few, and nearly in order. */
 static void
 sort(struct search *s)
 {
@@ -46,7 +46,7 @@ sort(struct search *s)
 	}
 }
 
-/* From the worst through the middle of the others, 'by' times as far. */
+/* Moves the worst point through the center of the others, 'by' times as far. */
 static double
 try_point(const struct search *s, double by, double *ret_x)
 {
@@ -101,7 +101,7 @@ step(struct search *s)
 	sort(s);
 }
 
-/* A simplex around 'x'; where a bound is near, to its other side. */
+/* A simplex around 'x', on its other side where a bound is near. */
 static void
 begin(struct search *s, const double *x)
 {

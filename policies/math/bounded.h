@@ -11,7 +11,7 @@
 
 #define BOUNDED_MAX 12 /* Numbers. */
 
-/* From 'x', which becomes the best that was found; returns its value. */
+/* Starts from 'x', which becomes the best point found; returns its value. */
 double bounded_minimise(double (*value)(void *ctx, const double *x), void *ctx,
 			double *x, const double *low, const double *high, int n);
 

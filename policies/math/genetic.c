@@ -181,7 +181,7 @@ compare_hashes(const struct genetic *g, struct plan *x, struct plan *y)
 	return (x->hash > y->hash) - (x->hash < y->hash);
 }
 
-/* Not by address: so that it is the same each time. */
+/* Not by address, so that the order is reproducible. */
 static int
 compare(const void *a, const void *b, void *ctx)
 {
@@ -194,7 +194,7 @@ compare(const void *a, const void *b, void *ctx)
 	return compare_hashes(ctx, x, y);
 }
 
-/* The best 'n' of them, no two of them equal; the rest is spare. */
+/* Keeps the best 'n', no two equal; the others are spare. */
 static void
 select_best(struct genetic *g, uint32_t n)
 {
@@ -213,7 +213,7 @@ select_best(struct genetic *g, uint32_t n)
 	g->plans.n = n_kept;
 }
 
-/* The better of two: plans are in order. */
+/* The better of two: plans are sorted. */
 static const struct plan *
 draw_parent(const struct search *s)
 {

@@ -55,7 +55,7 @@ void genetic_free(struct genetic *genetic); /* Accepts NULL. */
 
 /*
  * The next search begins with the last population: its row i was row from[i]. With
- * another number of columns nothing is kept.
+ * another number of columns no plan is kept.
  */
 void genetic_carry(struct genetic *genetic, const uint32_t *from, uint32_t n_rows,
 		   uint32_t n_columns);

@@ -3,7 +3,7 @@
 
 #include "policies/math/genetic_priv.h"
 
-/* How often, of 2^32: a row is as it is now; it loses elements, each one so often. */
+/* Probability times 2^32: a row returns to 'now', or loses elements; each of these. */
 #define ONE_IN_TEN 429496729u
 #define NONE       UINT32_MAX
 
@@ -51,7 +51,7 @@ inherit(const struct genetic *g, const struct plan *parent, uint32_t first, uint
 	       n * sizeof *child->worths);
 }
 
-/* Rows of one up to 'point', then of the other; some are changed. */
+/* Rows of one plan up to 'point', then of the other; some are changed. */
 static void
 cross(const struct search *s, const struct plan *one, const struct plan *other,
       uint32_t point, struct plan *child)
@@ -71,7 +71,7 @@ cross(const struct search *s, const struct plan *one, const struct plan *other,
 	}
 }
 
-/* In order; a row that loses all is still in it. */
+/* In order; a row that loses all elements is still in it. */
 static void
 list_holders(struct genetic *g, const struct plan *plan)
 {
@@ -81,7 +81,7 @@ list_holders(struct genetic *g, const struct plan *plan)
 			g->holders[g->n_holders++] = row;
 }
 
-/* What is left of columns; below 0: too much is taken. */
+/* Units left in each column; below 0: too many are taken. */
 static void
 count_left(const struct search *s, const struct plan *plan)
 {
@@ -120,7 +120,7 @@ grow_one(const struct search *s, struct plan *plan, uint32_t row, uint32_t colum
 		give(s, plan, row, column, genetic_draw(s->rng, most - *cell + 1));
 }
 
-/* Where something is left: one row, and one of those that are there. */
+/* Gives free units of a column to a random row, and to one that has some. */
 static void
 grow(const struct search *s, struct plan *plan)
 {
@@ -148,7 +148,7 @@ grow(const struct search *s, struct plan *plan)
 
 /* ---- Mending --------------------------------------------------------------------- */
 
-/* Of those on several columns the first has it. */
+/* Of exclusive rows in a column the first keeps it. */
 static void
 keep_alone(const struct search *s, struct plan *plan)
 {
@@ -216,7 +216,7 @@ cut_row(const struct search *s, struct plan *plan, uint32_t row)
 	count_row(s->g, plan, row);
 }
 
-/* Rows are served in order, where a column has too little. */
+/* Where a column has too few units, rows are served in order. */
 static void
 cut_columns(const struct search *s, struct plan *plan)
 {
@@ -300,7 +300,7 @@ find_emptiest(const struct search *s, uint32_t row, int32_t most)
 	return found;
 }
 
-/* All of it, or nothing. */
+/* Fills the row completely, or not at all. */
 static void
 fill_row(const struct search *s, struct plan *plan, uint32_t row)
 {

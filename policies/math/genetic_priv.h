@@ -2,8 +2,8 @@
 /*
  * genetic_priv.h - what the files of genetic.h share.
  *
- *	genetic.c        populations: carried on, judged, selected
- *	genetic_breed.c  a child of two plans, and mending what may not be
+ *	genetic.c        populations: carried on, evaluated, selected
+ *	genetic_breed.c  a child of two plans, and its repair
  */
 #ifndef POLICIES_MATH_GENETIC_PRIV_H
 #define POLICIES_MATH_GENETIC_PRIV_H
@@ -19,7 +19,7 @@ struct plan {
 	double *worths;                /* Of each row. */
 	double worth;
 	uint32_t n_pieces; /* Elements above 0. */
-	uint64_t hash;     /* If it is known. */
+	uint64_t hash;     /* If computed. */
 	bool is_hashed;
 };
 
@@ -27,14 +27,15 @@ struct genetic {
 	uint32_t n_rows, n_columns;
 	VEC(struct plan *) plans; /* Best first. */
 	VEC(struct plan *) spare; /* Of the same size. */
-	/* Of the matrix under repair: room of columns, and their exclusive row. */
+	/*
+	 * Of the matrix under repair: free units of columns, and their exclusive row.
+	 */
 	int32_t *left;
 	uint32_t *owner;
-	uint32_t *n_there, *one_there; /* Rows of a column, and one of them. */
-	uint32_t *order;               /* Of columns, drawn. */
+	uint32_t *n_there, *one_there; /* Rows in a column, and one of them. */
+	uint32_t *order;               /* Of columns, at random. */
 	/*
-	 * Of the one that is bred: rows that are not as inherited; those that hold
-	 * any.
+	 * Of the new plan: rows that differ from the parent's; rows with any element.
 	 */
 	bool *is_changed;
 	uint32_t *holders, n_holders;
@@ -45,7 +46,7 @@ struct search {
 	const struct genetic_problem *p;
 	struct rng *rng;
 	const struct plan *now; /* That of p->now. */
-	uint32_t most_capacity; /* Of any column. */
+	uint32_t most_capacity; /* Of all columns. */
 };
 
 static inline uint16_t *
@@ -54,7 +55,7 @@ genetic_row_of(const struct genetic *g, const struct plan *plan, uint32_t row)
 	return plan->cells + (size_t)row * g->n_columns;
 }
 
-/* What fits into an element. */
+/* The most that fits into an element. */
 static inline uint32_t
 genetic_capacity(const struct search *s, uint32_t column)
 {
@@ -63,22 +64,22 @@ genetic_capacity(const struct search *s, uint32_t column)
 	return capacity < UINT16_MAX ? capacity : UINT16_MAX;
 }
 
-/* Below n. */
+/* A random number below n. */
 static inline uint32_t
 genetic_draw(struct rng *rng, uint32_t n)
 {
 	return (uint32_t)(((rng_next(rng) >> 32) * n) >> 32);
 }
 
-/* A child: 'one' up to the row 'point', then 'other', some rows changed; and mended. */
+/* A child: 'one' up to the row 'point', then 'other', some rows changed; repaired. */
 void genetic_cross(const struct search *s, const struct plan *one,
 		   const struct plan *other, uint32_t point, struct plan *child);
 /*
- * Finds the sums of all rows, of which none is as inherited, and what is left of
+ * Computes the sums of all rows, none of which is inherited, and the units left in
  * columns.
  */
 void genetic_sum(const struct search *s, struct plan *plan);
-/* What may not be is mended; what is left of columns is known. */
+/* Repairs invalid rows; the units left in columns are known. */
 void genetic_mend(const struct search *s, struct plan *plan);
 
 #endif

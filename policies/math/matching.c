@@ -10,16 +10,15 @@
 #include "lib/base/vec.h"
 
 /*
- * What rounding leaves of reduced costs, by the largest weight.  It counts as none
- * once a search has gone on for longer than it needs: duals that hardly change any
- * more.
+ * Rounding error of reduced costs, relative to the largest weight. It counts as zero
+ * once a search takes longer than it should, because duals hardly change any more.
  */
 #define NOTHING   (16 * DBL_EPSILON)
-#define MAX_STEPS 8 /* By nodes. */
+#define MAX_STEPS 8 /* Times the number of nodes. */
 
 /*
  * Nodes are numbered from 1: first the vertices, then blossoms, which are odd cycles of
- * nodes; 0 is nobody.  A node is outer, inner, or not reached in the present search.
+ * nodes; 0 is none. A node is outer, inner, or not reached in the present search.
  */
 enum label {
 	FREE = -1,
@@ -39,13 +38,13 @@ struct graph {
 	double *dual;       /* By node. */
 	uint32_t *mate;     /* Vertex at the far end of its matched edge. */
 	uint32_t *slack;    /* Outer vertex with the cheapest edge to it. */
-	uint32_t *top;      /* The outermost blossom it is in; 0: it is no more. */
+	uint32_t *top;      /* The outermost blossom that has it; 0: taken apart. */
 	uint32_t *parent;   /* Vertex from which it was reached. */
 	uint32_t *seen, n_seen;
 	uint32_t *within; /* [blossom * n_max + vertex]: petal that has the vertex. */
 	int8_t *label;
 	VEC(uint32_t) * petals; /* By node. */
-	VEC(uint32_t) queue;    /* Outer vertices whose edges are not looked at yet. */
+	VEC(uint32_t) queue;    /* Outer vertices whose edges are not scanned yet. */
 	size_t head;
 	VEC(uint32_t) nested; /* Of enqueue(). */
 };
@@ -94,7 +93,7 @@ find_slack(struct graph *g, uint32_t x)
 			offer_slack(g, u, x);
 }
 
-/* All its vertices are to be looked at, those of inner blossoms last. */
+/* Queues all its vertices, those of inner blossoms last. */
 static void
 enqueue(struct graph *g, uint32_t x)
 {
@@ -134,8 +133,8 @@ reverse(uint32_t *items, size_t n)
 }
 
 /*
- * How many petals from the base to this one the even way round, the cycle being turned
- * over if need be.
+ * The number of petals from the base to this one along the even side; reverses the
+ * cycle if needed.
  */
 static size_t
 walk_to(struct graph *g, uint32_t blossom, uint32_t petal)
@@ -151,7 +150,7 @@ walk_to(struct graph *g, uint32_t blossom, uint32_t petal)
 	return n - i;
 }
 
-/* 'u' is matched by its edge to 'v'; inside a blossom, what follows from that. */
+/* Matches 'u' by its edge to 'v', and inside a blossom its petals. */
 static void
 match(struct graph *g, uint32_t u, uint32_t v)
 {
@@ -191,7 +190,7 @@ augment(struct graph *g, uint32_t u, uint32_t v)
 	}
 }
 
-/* The node where the paths to the roots meet; 0: they do not. */
+/* The node where the paths to the roots meet; 0: none. */
 static uint32_t
 find_meeting(struct graph *g, uint32_t u, uint32_t v)
 {
@@ -208,7 +207,7 @@ find_meeting(struct graph *g, uint32_t u, uint32_t v)
 	return 0;
 }
 
-/* Petals on the path from x to the base; those that were inner become outer. */
+/* Adds the petals on the path from x to the base; inner ones become outer. */
 static void
 add_path(struct graph *g, uint32_t blossom, uint32_t x, uint32_t base)
 {
@@ -271,7 +270,7 @@ shrink(struct graph *g, uint32_t u, uint32_t base, uint32_t v)
 	find_slack(g, b);
 }
 
-/* An inner blossom without a dual is taken apart; its petals go on by themselves. */
+/* Expands an inner blossom without a dual; its petals become nodes of their own. */
 static void
 expand(struct graph *g, uint32_t b)
 {
@@ -301,7 +300,7 @@ expand(struct graph *g, uint32_t b)
 	g->top[b] = 0;
 }
 
-/* Along a tight edge out of an outer node; true if the matching has grown. */
+/* Follows a tight edge out of an outer node; true if the matching has grown. */
 static bool
 follow(struct graph *g, const struct ends *e)
 {
@@ -350,7 +349,7 @@ scan(struct graph *g)
 	return false;
 }
 
-/* By how much duals can change until there is something new. */
+/* How far duals can change until there is a new tight edge or event. */
 static double
 find_step(const struct graph *g)
 {
@@ -370,7 +369,7 @@ find_step(const struct graph *g)
 	return step;
 }
 
-/* False: matching a free vertex gains nothing. */
+/* False: matching another vertex gains nothing. */
 static bool
 change_duals(struct graph *g, double step)
 {
@@ -438,7 +437,7 @@ grow(struct graph *g)
 static void
 begin(struct graph *g, uint32_t n, const double *weights)
 {
-	/* At most n/2 blossoms are there at once. */
+	/* At most n/2 blossoms exist at once. */
 	*g = (struct graph){
 		.n = n, .n_all = n, .n_max = n + n / 2 + 2, .weights = weights
 	};
@@ -496,8 +495,8 @@ matching_find(uint32_t n, const double *weights, uint32_t *ret_mates)
 	while (grow(&g))
 		continue;
 	/*
-	 * Costs that are equal but for rounding may be told apart in one place and not
-	 * in another; then two vertices can have the same mate.  Who is not its mate's
+	 * Rounding may make equal costs differ in one place and not in another; then
+	 * two vertices can have the same mate. A vertex that its mate does not name
 	 * stays alone.
 	 */
 	for (uint32_t u = 1; u <= n; u++)

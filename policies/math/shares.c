@@ -74,7 +74,7 @@ struct finish {
 	uint32_t n;
 };
 
-/* Shares that a rho takes; returns how many GPUs those take. */
+/* Computes the shares for a rho; returns the number of GPUs they take. */
 static double
 take(const struct finish *f, double rho, double *ret_x)
 {
@@ -98,7 +98,7 @@ shares_finish_time(const double *gpus, const double *elapsed_s, const double *le
 	const struct finish f = { gpus, elapsed_s, left_s, isolated_s, n };
 	double low = 0, high;
 
-	/* Below this a job would need more than all the time. */
+	/* Below this rho a job would need more than all the time. */
 	for (uint32_t j = 0; j < n; j++)
 		low = fmax(low, (elapsed_s[j] + left_s[j]) / isolated_s[j]);
 	if (take(&f, low, ret_x) <= capacity)
@@ -123,7 +123,7 @@ shares_finish_time(const double *gpus, const double *elapsed_s, const double *le
 /* ---- Throughput ------------------------------------------------------------------ */
 
 struct item {
-	double worth; /* Of a GPU. */
+	double worth; /* Per GPU. */
 	uint32_t index;
 };
 

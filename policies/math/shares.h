@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-/* Hands out the rest, in proportion to each job's room up to a share of 1. */
+/* Adds the rest, in proportion to each job's room up to a share of 1. */
 void shares_spread(const double *gpus, uint32_t n, double capacity, double *x);
 
 /* The same share for each job, whatever its size: capacity / n.  May not fit. */

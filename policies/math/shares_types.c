@@ -12,8 +12,8 @@
 #include "policies/math/simplex.h"
 
 #define MOST_ROUNDS 100
-#define NEAR        1e-7 /* Of rho: it does not get smaller. */
-#define LEAST       1e-6 /* Of what others need, that somebody needs. */
+#define NEAR        1e-7 /* Of rho: no further decrease. */
+#define LEAST       1e-6 /* Lower bound of least / most, see fill_least(). */
 
 static bool
 can_run(const struct shares_types *in, uint32_t j)
@@ -66,7 +66,7 @@ end(struct program *p)
 	free(p->x);
 }
 
-/* The time of each job, and the GPUs of each type. */
+/* Adds the limits: the time of each job, and the GPUs of each type. */
 static void
 fill_limits(struct program *p, const struct shares_types *in, const double *values)
 {
@@ -96,9 +96,9 @@ most_of(const struct shares_types *in, const double *values, uint32_t j)
 }
 
 /*
- * least / most of its values - sum values x / most of its values <= 0: numbers are 1
- * and less, and not far below, as who could have a million times the least needs next
- * to nothing.
+ * Adds the row least / most of its values - sum values x / most of its values <= 0.
+ * This keeps numbers at 1 and less, and not far below: a job with a most of a million
+ * times the least needs next to nothing.
  */
 static void
 fill_least(struct program *p, const struct shares_types *in, const double *values)
@@ -125,7 +125,7 @@ fill_least(struct program *p, const struct shares_types *in, const double *value
 	p->gains[p->n_shares] = isfinite(least);
 }
 
-/* Columns are shares; and the least that all have, where that is to be large. */
+/* Columns are shares, and the least of all jobs if that is to be maximal. */
 static int
 solve(const struct shares_types *in, const double *values, bool is_max_min,
       double *ret_x)
@@ -147,7 +147,7 @@ solve(const struct shares_types *in, const double *values, bool is_max_min,
 	return r;
 }
 
-/* What is left of each type; jobs that it is not for have no room there. */
+/* GPUs left of each type; jobs that cannot use a type have no room there. */
 static void
 spread(const struct shares_types *in, double *x)
 {
@@ -229,7 +229,7 @@ rho_of(const struct shares_types *in, const struct times *times, const double *x
 	return rho;
 }
 
-/* Values that each job needs to be no later than rho; an ended job needs none. */
+/* Values that each job needs to keep rho; a job that ended needs none. */
 static void
 set_needs(const struct shares_types *in, const struct times *times, double rho,
 	  double *ret_values)

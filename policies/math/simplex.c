@@ -9,20 +9,20 @@
 
 #include "lib/base/alloc.h"
 
-#define NOTHING 1e-10 /* Of the largest number in a row: left over from sums. */
-#define STALLED 64    /* Steps that gain nothing, before Bland's rule. */
+#define NOTHING 1e-10 /* Relative to the largest number in a row: a rounding error. */
+#define STALLED 64    /* Steps without gain, before Bland's rule. */
 #define NONE    UINT32_MAX
 
 /*
- * A row for each variable that is not 0 as a rule (basic), a column for each that is;
- * the last column are the values, the last two rows the gains, negated.
+ * A row for each basic variable (generally not 0), a column for each other one. The
+ * last column has the values, the last two rows the negated gains.
  */
 struct table {
 	uint32_t n_rows, n_columns, width;
 	double *cells; /* [(n_rows + 2) x width] */
 	uint32_t *row_is,
-		*column_is; /* Which variable; those from n_columns on are slack. */
-	bool *is_fixed;     /* By column: it would cost of the first gain. */
+		*column_is; /* The variable; those from n_columns on are slack. */
+	bool *is_fixed;     /* By column: its use would reduce the first gain. */
 	uint32_t *used;     /* Columns in which the row of a step is not 0. */
 };
 
@@ -59,7 +59,7 @@ check(const struct simplex *lp)
 	return 0;
 }
 
-/* What is to sums what 1e-10 is to 1 is nothing, so each row is about 1. */
+/* Scales each row to about 1, so that 1e-10 is a rounding error in its sums. */
 static double
 scale_of(const double *row, uint32_t n)
 {
@@ -92,7 +92,7 @@ fill(struct table *t, const struct simplex *lp)
 		t->column_is[c] = c;
 }
 
-/* The column that gains most, or the first that gains; NONE: nothing does. */
+/* The column with the largest gain, or the first with any; NONE: there is none. */
 static uint32_t
 find_column(const struct table *t, const double *gains, bool is_bland)
 {
@@ -108,7 +108,7 @@ find_column(const struct table *t, const double *gains, bool is_bland)
 	return found;
 }
 
-/* The row that is tight first; NONE: none ever is. */
+/* The row that is tight first; NONE: there is none. */
 static uint32_t
 find_row(const struct table *t, uint32_t column)
 {
@@ -135,7 +135,7 @@ static void
 subtract(const struct table *t, double *row, const double *at, double times,
 	 uint32_t n_used)
 {
-	/* Tables are mostly 0 for long; where they are not, all columns are faster. */
+	/* Tables are mostly 0 for long; later, going through all columns is faster. */
 	if (n_used > t->width / 4) {
 		for (uint32_t c = 0; c < t->width; c++)
 			row[c] -= times * at[c];
@@ -164,7 +164,7 @@ pivot(struct table *t, uint32_t row, uint32_t column)
 			continue;
 		other[column] = 0;
 		subtract(t, other, at, times, n_used);
-		/* A limit is never passed: what seems to be below it is left over. */
+		/* No step passes a limit: a negative value is a rounding error. */
 		if (r < t->n_rows && other[t->n_columns] < 0)
 			other[t->n_columns] = 0;
 	}

@@ -28,9 +28,9 @@ struct simplex {
 };
 
 /*
- * x of the best, and 'ret_best' its gain, or NULL. -EINVAL: a number is not finite or
- * a limit below 0; -E2BIG: too many cells; -ERANGE: there is no best, as it can be any
- * large; -ELOOP: it took too many steps.  Then nothing is returned.
+ * Returns x of the best, and in 'ret_best' (or NULL) its gain. -EINVAL: a number is not
+ * finite or a limit below 0; -E2BIG: too many cells; -ERANGE: the gain is unbounded;
+ * -ELOOP: too many steps. Then nothing is stored.
  */
 int simplex_solve(const struct simplex *lp, double *ret_x, double *ret_best);
 

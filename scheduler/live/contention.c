@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * contention.c - all links: their names, bases and statistics.
+ * contention.c - the list of all links: names, bases and statistics.
  *
  * Statistics of raw series are in link_stats.h, those of summaries here.
  */
@@ -29,7 +29,7 @@ const char *const contention_basis_names[] = { "measured", "computed", "summary"
 
 /* ---- From summaries ---------------------------------------------------------- */
 
-/* Adds one series to the job; a job may have several, one after the other. */
+/* Adds a series to its job; series of one job are adjacent. */
 static void
 add_summary(struct contention_link *link, uint32_t number, double now_bps,
 	    double peak_bps)
@@ -92,7 +92,7 @@ measure_summary(struct link_stats *stats, const struct traffic_map_part *parts,
 		link->peak_bps = sum_peak;
 	}
 	link->mean_bps = link->now_bps;
-	/* There was room for each series, and jobs are fewer. */
+	/* There was room for each series, and there are fewer jobs. */
 	link->jobs = xreallocarray(link->jobs, link->n_jobs + 1, sizeof *link->jobs);
 }
 
@@ -128,7 +128,7 @@ name_link(const struct topo *topo, uint32_t id, struct contention_link *link)
 	link->is_up = true;
 }
 
-/* True if raw frames came from all hosts of a link: else no time of it is known. */
+/* Whether raw frames came from all hosts of a link: else no time of it is known. */
 static bool
 is_told_raw(const struct live *live, const struct traffic_map_part *parts, size_t n)
 {
@@ -159,7 +159,7 @@ take_counts(const struct live *live, const struct live_series *s,
 	link->queue_bytes = s->queue_bytes;
 }
 
-/* One link of which parts[0 .. n) are known. */
+/* Makes one link from its parts[0 .. n). */
 static void
 find_link(struct link_stats *stats, const struct traffic_map_part *parts, size_t n,
 	  struct contention_link *link)
@@ -217,9 +217,9 @@ set_window(struct link_stats *stats, struct contention_opts *opts)
 struct contention_finder {
 	struct contention_opts opts;
 	struct link_stats stats;
-	struct traffic_map_finder *ground; /* Owned.  NULL: it is known. */
+	struct traffic_map_finder *ground; /* Owned. NULL: the map is complete. */
 	struct traffic_map map;
-	size_t next; /* Part of it. */
+	size_t next; /* The next part of it. */
 	VEC(struct contention_link) links;
 	uint32_t n_impossible;
 };
@@ -239,7 +239,7 @@ contention_begin(const struct live *live, const struct contention_opts *opts)
 	return f;
 }
 
-/* The next link; returns about the cost of reading it. */
+/* Makes the next link; returns about the cost of reading it. */
 static size_t
 find_next(struct contention_finder *f)
 {

@@ -60,7 +60,7 @@ by_name(const struct contention_link *x, const struct contention_link *y)
 /* ---- Sorting -------------------------------------------------------------------- */
 
 #define N_KEYS 3
-/* Work of one step: comparisons, or links that are moved. */
+/* Work of one step: comparisons, or moved links. */
 #define MOVES_A_STEP 8192
 #define LINKS_A_STEP 2048
 

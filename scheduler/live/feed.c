@@ -28,7 +28,7 @@ struct feed {
 	struct bus_sub *sub;   /* Owned.  NULL: no source is a bus. */
 	struct tele_frame frame;
 	VEC(struct recording *) recordings; /* Owned. */
-	struct recording *taken;            /* Whose frame was given out last. */
+	struct recording *taken;            /* That gave the last frame. */
 	struct strbuf name;
 	uint64_t n_frames;
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * feed.h - frames from wherever they are: the bus, a recording, standard input.
+ * feed.h - frames from all sources: the bus, recordings, standard input.
  *
- * A source is "tcp://HOST:PORT" or "ipc://PATH" (the bus), the name of a recording,
- * or "-" (a recording on standard input).  All buses together are one subscription;
- * several recordings are merged by the wall clock time of their frames, the first
- * named first where these are equal.  The only part of scheduler/live that does
- * any input or output.
+ * A source is "tcp://HOST:PORT" or "ipc://PATH" (the bus), the name of a recording, or
+ * "-" (a recording on standard input). All buses together are one subscription; several
+ * recordings are merged by the wall clock time of their frames; at equal times the
+ * first source comes first. This is the only part of scheduler/live that does input or
+ * output.
  */
 #ifndef SCHEDULER_LIVE_FEED_H
 #define SCHEDULER_LIVE_FEED_H
@@ -40,13 +40,13 @@ int feed_next(struct feed *feed, int64_t timeout_ns,
 	      const struct tele_frame **ret_frame, struct err *err);
 
 /*
- * Calls 'ready' from 'loop' when there may be frames of a bus: take them with timeout 0
- * until there is none.  Recordings have nothing to wait for.
+ * Calls 'ready' from 'loop' when a bus may have frames: take them with timeout 0 until
+ * there is none. Recordings never wait.
  */
 void feed_join(struct feed *feed, struct loop *loop, void (*ready)(void *ctx),
 	       void *ctx);
 
-/* Whether any source is a bus, so that there is no end. */
+/* Whether any source is a bus, so that frames have no end. */
 bool feed_is_live(const struct feed *feed);
 /* The sources as given, divided by ", ". */
 const char *feed_name(const struct feed *feed);
@@ -54,7 +54,7 @@ const char *feed_name(const struct feed *feed);
 struct feed_counts {
 	uint64_t frames;
 	uint64_t gaps, damaged, foreign; /* Of the buses. */
-	uint64_t skipped_bytes;          /* Of recordings: parts of no whole frame. */
+	uint64_t skipped_bytes; /* Of recordings: bytes outside whole frames. */
 };
 struct feed_counts feed_counts(const struct feed *feed);
 

@@ -12,11 +12,11 @@
 
 #define MS_NS 1000000
 
-/* The bytes of one series in the measured time. */
+/* The bytes of one series in the measured span. */
 struct row {
 	double *bins; /* Owned.  NAN: not known. */
 	double bytes;
-	bool is_own; /* Rank 0's host, or the only one with frames of it. */
+	bool is_own; /* Of rank 0's host, or of the only one with frames. */
 };
 
 struct measure {
@@ -36,8 +36,8 @@ ms_of(int64_t ns)
 }
 
 /*
- * The last iterations that all hosts have sent frames of and that are still kept; of
- * long iterations that may be one or two.
+ * Finds the last iterations that all hosts have reported and whose bins are kept: of
+ * long iterations perhaps one or two.
  */
 static int
 choose_window(struct measure *m, const struct iteration_volume_sample *iterations,
@@ -98,7 +98,7 @@ host_of(const struct live *live, uint32_t series)
 	return live_interface(live, live_series(live, series)->interface)->host;
 }
 
-/* Series of switches are the same traffic again. */
+/* Series of switches repeat the same traffic. */
 static void
 take_all(struct measure *m, const uint32_t *series, size_t n, uint32_t host)
 {
@@ -121,7 +121,7 @@ take_all(struct measure *m, const uint32_t *series, size_t n, uint32_t host)
 	vec_free(&wanted);
 }
 
-/* Those that carry the job's collectives. */
+/* The series that carry the job's collectives. */
 static void
 thin(struct measure *m)
 {
@@ -146,7 +146,7 @@ thin(struct measure *m)
 		m->rows.items[i].is_own = true;
 }
 
-/* Bytes of rank 0's host in [from_ms, to_ms) of the measured time. */
+/* Bytes of rank 0's host in [from_ms, to_ms) of the measured span. */
 static double
 own_bytes(const struct measure *m, int64_t from_ms, int64_t to_ms)
 {
@@ -160,7 +160,7 @@ own_bytes(const struct measure *m, int64_t from_ms, int64_t to_ms)
 	return bytes;
 }
 
-/* How traffic is spread over the time in collectives of an iteration. */
+/* Finds how traffic is spread over the time in collectives of an iteration. */
 static void
 judge(const struct measure *m, const struct iteration_volume_sample *it, double *bytes,
       double *within, size_t *n_busy)
@@ -176,7 +176,7 @@ judge(const struct measure *m, const struct iteration_volume_sample *it, double 
 	*bytes += own_bytes(m, from_ms, end_ms);
 	*within += here;
 	for (int64_t k = 0; k < ITERATION_VOLUME_N_CELLS; k++) {
-		/* Short ones overlap. */
+		/* Short cells overlap. */
 		int64_t a = from_ms + k * comm_ms / ITERATION_VOLUME_N_CELLS;
 		int64_t b = from_ms + (k + 1) * comm_ms / ITERATION_VOLUME_N_CELLS;
 		int64_t b_least = a + 1;

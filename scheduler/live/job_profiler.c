@@ -33,22 +33,22 @@ enum preparing {
 struct job_profiler {
 	VEC(struct profiled_job *) by_number; /* Owned; NULL: never had traffic. */
 	VEC(const struct profiled_job *) sorted;
-	/* Jobs of this round that are still to be estimated, the last one first. */
+	/* Jobs left in this round, the next one last. */
 	VEC(struct profiled_job *) waiting;
 	struct job_series
-		job_series; /* Owned.  Series with bins, as of the last stats. */
-	/* The start of a round, in steps. */
+		job_series; /* Owned. Series with bins when the round began. */
+	/* The stage of the start of a round. */
 	enum preparing preparing;
-	uint32_t n_series, next_series; /* As there were when it began. */
-	bool *has_traffic;              /* Owned.  By job, of as many as 'by_number'. */
-	bool is_new;                    /* There is a job that is not in 'sorted'. */
-	struct sorter *sorter;          /* Owned.  Then they are sorted anew. */
-	/* The job that is being estimated, one window after the other; or NULL. */
+	uint32_t n_series, next_series; /* Their number when it began. */
+	bool *has_traffic;              /* Owned. By job, of as many as 'by_number'. */
+	bool is_new;                    /* A job is not in 'sorted' yet. */
+	struct sorter *sorter;          /* Owned. Sorts them again. */
+	/* The job being estimated, window by window; or NULL. */
 	struct profiled_job *in_hand;
-	struct series_select *select; /* Owned.  Of it. */
-	uint32_t window_ms;           /* This one, or the next one. */
-	bool is_in_window;     /* The detector is at work on 'set', of this one. */
-	struct series_set set; /* Owned. */
+	struct series_select *select; /* Owned. Of that job. */
+	uint32_t window_ms;           /* The present window, or the next one. */
+	bool is_in_window;            /* The detector works on 'set', of this window. */
+	struct series_set set;        /* Owned. */
 	double gap_frac;
 	struct detector *detector; /* Owned. */
 	int64_t last_ns;
@@ -109,7 +109,7 @@ job_profiler_free(struct job_profiler *profiler)
 
 /* ---- One job --------------------------------------------------------------------- */
 
-/* Begins with a window; false if there is nothing in it. */
+/* Begins a window; false if it has no data. */
 static bool
 enter_window(struct job_profiler *profiler)
 {
@@ -130,7 +130,7 @@ enter_window(struct job_profiler *profiler)
 	return true;
 }
 
-/* Takes the result of the window; true if it has a profile. */
+/* Reads the result of the window; true if there is a profile. */
 static bool
 judge_window(struct job_profiler *profiler)
 {
@@ -180,7 +180,7 @@ take_in_hand(struct job_profiler *profiler, const struct live *live,
 	profiler->window_ms = 0;
 }
 
-/* Starts with all series of the job; false: it cannot be estimated now. */
+/* Starts with all series of the job; false: no estimate is possible now. */
 static bool
 choose_window(struct job_profiler *profiler)
 {
@@ -204,7 +204,7 @@ choose_window(struct job_profiler *profiler)
 	return false;
 }
 
-/* The next shorter one of the last 30, 20 and 10 s; 0: there is none. */
+/* The next shorter window of 30, 20 and 10 s; 0: none. */
 static uint32_t
 shorter(uint32_t window_ms)
 {
@@ -214,7 +214,7 @@ shorter(uint32_t window_ms)
 	return ms < JOB_PROFILER_MAX_WINDOW_MS ? ms : JOB_PROFILER_MAX_WINDOW_MS;
 }
 
-/* A step of the present job; true if there is more to do for it. */
+/* A step for the present job; true if more steps are needed. */
 static bool
 go_on(struct job_profiler *profiler)
 {
@@ -245,7 +245,7 @@ compare_jobs(uint32_t a, uint32_t b, void *live)
 	return order ? order : strcmp(x, y);
 }
 
-/* A job that ended is shown for a while; a later run of the same name starts anew. */
+/* A job that ended is shown for a while; a later run of that name starts anew. */
 static bool
 has_ended(const struct job_profiler *profiler, const struct live *live,
 	  const struct profiled_job *job)
@@ -341,7 +341,7 @@ begin_jobs(struct job_profiler *profiler, const struct live *live)
 
 /* ---- Rounds ---------------------------------------------------------------------- */
 
-/* The job that has waited longest comes last. */
+/* The job that has waited longest is last. */
 static int
 compare_waiting(const void *a, const void *b)
 {
@@ -352,7 +352,7 @@ compare_waiting(const void *a, const void *b)
 	return (*x)->job > (*y)->job ? -1 : 1;
 }
 
-/* True if raw frames come for any of its kept series. */
+/* Whether raw frames come for any of its kept series. */
 static bool
 is_told_raw(const struct job_profiler *profiler, const struct live *live, uint32_t job)
 {
@@ -400,7 +400,7 @@ prepare(struct job_profiler *profiler, const struct live *live)
 		if (!find_jobs(profiler, live))
 			break;
 		forget_ended(profiler, live);
-		/* There may be very many jobs, of which few come and go. */
+		/* There may be very many jobs, but few come and go. */
 		profiler->preparing =
 			profiler->is_new ? PREPARE_ORDER : PREPARE_WAITING;
 		break;

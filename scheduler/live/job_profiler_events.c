@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * job_profiler_events.c - iterations from collective events.  Declared in job_profiler.h.
+ * job_profiler_events.c - iterations from collective events. Declared in
+ * job_profiler.h.
  *
- * An iteration is a sequence of k collectives that comes again: the smallest k for
- * which the message sizes repeat with lag k, and the times from collective i to
- * i + k vary little.
+ * An iteration is a repeated sequence of k collectives: the smallest k for which the
+ * message sizes repeat with lag k, and the times from collective i to i + k vary
+ * little.
  */
 #include <stdlib.h>
 
@@ -43,7 +44,7 @@ compare_processes(const void *a, const void *b)
 	return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
 }
 
-/* The events of the process with the most since 'from_ns', in order of time. */
+/* The events since 'from_ns' of the process with the most, in order of time. */
 static void
 pick_process(const struct live_event *events, size_t n, int64_t from_ns,
 	     struct sequence *out)

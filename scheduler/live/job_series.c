@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * job_series.c - the lists are made by a counting sort.
- */
+/* job_series.c - the index, made by a counting sort. */
 #include "scheduler/live/job_series.h"
 
 #include <stdlib.h>

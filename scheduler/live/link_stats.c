@@ -53,7 +53,7 @@ link_stats_fini(struct link_stats *stats)
 	free(stats->over);
 }
 
-/* Adds share times the series to bytes[n]; gaps make their time unknown. */
+/* Adds the series times 'share' to bytes[n]; gaps make their time unknown. */
 static void
 add_series(struct link_stats *stats, const struct traffic_map_part *part, double *total,
 	   float *bytes)
@@ -73,7 +73,7 @@ add_series(struct link_stats *stats, const struct traffic_map_part *part, double
 	}
 }
 
-/* Of too many jobs drops the one with the least traffic. */
+/* Drops the job with the least traffic if there are too many. */
 static void
 drop_least(struct link_stats *stats)
 {
@@ -87,7 +87,7 @@ drop_least(struct link_stats *stats)
 	link_stats_drop_track(stats, least);
 }
 
-/* parts[0 .. n) are of one job on one link. */
+/* Reads parts[0 .. n), which are of one job on one link. */
 static void
 add_job(struct link_stats *stats, const struct traffic_map_part *parts, size_t n,
 	double *total)

@@ -39,23 +39,23 @@ struct link_stats {
 	struct contention_link *link; /* Being filled. */
 };
 
-/* The caller has set 'live', 'opts', 'from_ms' and 'n'; the rest is made. */
+/* The caller has set 'live', 'opts', 'from_ms' and 'n'; this makes the rest. */
 void link_stats_init(struct link_stats *stats);
 void link_stats_fini(struct link_stats *stats);
 
 /*
- * Begins with a link and reads its parts[0 .. n).  The total is that of the frames, or
- * the sum of all parts.
+ * Begins with a link and reads its parts[0 .. n). The total comes from the frames, or
+ * is the sum of all parts.
  */
 void link_stats_read(struct link_stats *stats, struct contention_link *link,
 		     const struct traffic_map_part *parts, size_t n);
 void link_stats_drop_track(struct link_stats *stats, size_t i);
 
-/* Fills the link's known_ms and, if any of the window is known, its total rates. */
+/* Fills the link's known_ms and, if that is above 0, its total rates. */
 void link_stats_measure_total(struct link_stats *stats);
-/* Fills the rest of the link; where known_ms > 0. */
+/* Fills the rest of the link; needs known_ms above 0. */
 void link_stats_measure_jobs(struct link_stats *stats);
-/* Whether a computed load is more than the link can carry, over 100 ms. */
+/* Whether a computed load is above the link's capacity, over 100 ms. */
 bool link_stats_is_impossible(const struct link_stats *stats);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * link_stats_measure.c - statistics from the series of one link: when jobs were active, when
- * they overlapped, when the link was over, and what each got.
+ * link_stats_measure.c - statistics from the series of one link: when jobs were active,
+ * when they overlapped, when the link was over, and the rate of each job.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ set_bit(uint64_t *bits, size_t t)
 	bits[t / 64] |= UINT64_C(1) << (t % 64);
 }
 
-/* Fills the tracks' bits and n_active; drops jobs that never were active. */
+/* Fills the tracks' bits and n_active; drops jobs that were never active. */
 static void
 find_active(struct link_stats *stats)
 {
@@ -79,7 +79,7 @@ find_active(struct link_stats *stats)
 	}
 }
 
-/* Fills the bits of 'over', their number, and when contention began. */
+/* Fills the bits of 'over', their number, and the start of contention. */
 static void
 find_over(struct link_stats *stats)
 {

@@ -13,7 +13,7 @@
 
 #include "scheduler/live/live_priv.h"
 
-/* How often rings that are out of date are searched for. */
+/* How often outdated rings are searched for. */
 #define SWEEP_NS INT64_C(1000000000)
 
 /* ---- Life ---------------------------------------------------------------------- */
@@ -80,7 +80,7 @@ live_drop_ring(struct live *live, struct series *s)
 }
 
 /*
- * Frees the rings of series without traffic in the kept time.  Not at each refused
+ * Frees the rings of series without traffic in the kept time. Not at each refused
  * series, as there may be very many of both.
  */
 static void
@@ -117,7 +117,7 @@ may_take(struct live *live, size_t bytes, size_t max_bytes)
 	return true;
 }
 
-/* Reserves memory for something new; false, and counted, if there is none. */
+/* Reserves memory for a new item; false, and counted, without memory. */
 static bool
 live_may_take(struct live *live, size_t bytes)
 {

@@ -2,32 +2,32 @@
 /*
  * live.h - the live state of the cluster, built from telemetry frames.
  *
- * It keeps, for each host, how fresh and how complete its frames are; for each
- * interface, job and direction the last seconds in 1 ms bins.  contention.h derives
- * links from it, and job_profiler.h profiles of jobs.
+ * For each host it keeps how fresh and how complete its frames are; for each interface,
+ * job and direction the last seconds in 1 ms bins. contention.h derives links from it,
+ * and job_profiler.h profiles of jobs.
  *
  * Time is that of the frames and never that of this process, so that a recording gives
- * the same bytes as the bus did.  Series are kept on the clock of their host
+ * the same bytes as the bus did. Series are kept on the clock of their host
  * (CLOCK_MONOTONIC, which is never stepped) and moved to wall clock time when they are
- * read, by the offset in the host's last frame, rounded to 1 ms.  "Now" is the newest
- * wall clock time of any frame; but where there are several hosts, a frame that is more
- * than LIVE_LEAP_NS ahead of the others is believed only when the others have been
- * silent for LIVE_SILENT_NS, so that a host whose clock is wrong does not make all
- * others look silent.
+ * read, by the offset in the host's last frame, rounded to 1 ms. "Now" is the newest
+ * wall clock time of any frame. But if there are several hosts, a frame more than
+ * LIVE_LEAP_NS ahead of the others counts only after the others have been silent for
+ * LIVE_SILENT_NS, so that a host with a wrong clock does not make all others look
+ * silent.
  *
- * If two machines send under one name, the later one is believed until it is silent;
- * the frames of the other are counted and dropped.
+ * If two machines send under one name, the later one counts until it is silent; the
+ * frames of the other are counted and dropped.
  *
  * A bin is zero only where a raw frame that lists the interface covers its time; time
  * without a frame is a gap (TELE_GAP), never zero.
  *
  * Memory is bounded: beyond 'max_bytes' new hosts, interfaces and series are refused
- * and counted.  Rings of bins and events, which take most of it, leave an eighth to the
- * others, so that summaries of all hosts are known where raw series of some are not
- * kept.  Rings that are out of date are freed first.  live_forget() forgets jobs and
- * hosts without frames for long.
+ * and counted. Rings of bins and events, which take most of it, leave an eighth to the
+ * rest, so that summaries of all hosts are known even where raw series of some are not
+ * kept. Outdated rings are freed first. live_forget() forgets jobs and hosts without
+ * frames for long.
  *
- * Pure: no clock, no I/O.  O(1) for each bin of a frame.
+ * Pure: no clock, no I/O. O(1) for each bin of a frame.
  */
 #ifndef SCHEDULER_LIVE_LIVE_H
 #define SCHEDULER_LIVE_LIVE_H
@@ -43,7 +43,7 @@ struct live;
 #define LIVE_DEFAULT_KEEP_MS 32000
 /* Enough for raw series of 200 hosts and summaries of 10,000. */
 #define LIVE_DEFAULT_MAX_BYTES ((size_t)2 << 30)
-/* A host is silent after that time without a frame: three summaries are missing. */
+/* A host is silent after this time without a frame: three summaries are missing. */
 #define LIVE_SILENT_NS      INT64_C(3000000000)
 #define LIVE_LEAP_NS        INT64_C(30000000000)
 #define LIVE_FORGET_JOB_NS  INT64_C(300000000000)
@@ -51,7 +51,7 @@ struct live;
 /* Of one job; older ones are dropped. */
 #define LIVE_MAX_EVENTS 4096
 
-/* Of max_bytes: one in so many is left to what is not rings or events. */
+/* One part in this many of max_bytes is left to data other than rings and events. */
 #define LIVE_ITEMS_SHARE 8
 
 struct live_opts {
@@ -72,7 +72,7 @@ struct live_host {
 	uint64_t gaps;                        /* Frames missing from its sequences. */
 	uint64_t restarts;                    /* Its sender began anew. */
 	uint64_t steps;                       /* Its wall clock was stepped. */
-	uint64_t lost_records, unplaced_jobs; /* As it says itself. */
+	uint64_t lost_records, unplaced_jobs; /* As the host reports. */
 };
 
 struct live_interface {
@@ -82,15 +82,15 @@ struct live_interface {
 	bool is_up, is_rdma;
 };
 
-/* What is known of an interface, a job (or all, or others) and a direction. */
+/* The data of an interface, a job (or all, or others) and a direction. */
 struct live_series {
 	uint32_t interface;
 	uint32_t job; /* live_job_name(), TELE_LINK or TELE_OTHER. */
 	uint8_t direction;
 	bool has_bins;      /* Raw frames were seen. */
 	int64_t last_ms;    /* Host's clock: newest bin with traffic, or LIVE_NEVER. */
-	bool has_summary;   /* What follows is of the host's last summary. */
-	int64_t summary_ns; /* The host's then: not equal to it in a later one. */
+	bool has_summary;   /* The next members are from the host's last summary. */
+	int64_t summary_ns; /* The host's then; a later summary without it differs. */
 	uint64_t total_bytes, total_ce, total_retransmits;
 	uint64_t window_bytes;
 	uint32_t peak_bytes, queue_bytes;
@@ -104,7 +104,7 @@ struct live_event {
 	uint64_t bytes;
 };
 
-/* One iteration that begins, as the pacer in the job tells it, on wall clock time. */
+/* The begin of an iteration, reported by the job's pacer, on wall clock time. */
 struct live_iteration {
 	uint32_t host, job; /* live_host(), live_job_name(). */
 	uint32_t pid, rank;
@@ -112,25 +112,25 @@ struct live_iteration {
 	bool is_claimed, is_observing, is_over; /* As in struct tele_iteration. */
 	uint64_t number;
 	int64_t enter_ns, begin_ns;
-	int64_t comm_ns; /* Of the iteration before, as what follows. */
+	int64_t comm_ns; /* Of the iteration before, as the next ones. */
 	uint64_t bytes;
 	uint32_t n_collectives, gap_us, order, lost;
 };
 
 typedef void live_iteration_fn(void *ctx, const struct live_iteration *iteration);
 
-/* Data that could not be kept or used. */
+/* Data that were not kept or used. */
 struct live_counts {
-	uint64_t refused;   /* Hosts, interfaces, jobs and series: no memory left. */
-	uint64_t doubled;   /* Frames of a machine whose name another one has. */
-	uint64_t late_bins; /* Older than what is kept, or not of their frame's time. */
+	uint64_t refused; /* Hosts, interfaces, jobs and series, for lack of memory. */
+	uint64_t doubled; /* Frames of a second machine with the same name. */
+	uint64_t late_bins; /* Older than what is kept, or outside their frame. */
 	uint64_t reboots;   /* Hosts whose series began anew. */
 };
 
 struct live *live_new(const struct live_opts *opts); /* NULL: defaults. */
 void live_free(struct live *live);                   /* Accepts NULL. */
 
-/* Takes in a frame, which stays the caller's. */
+/* Processes a frame, which is borrowed. */
 void live_frame(struct live *live, const struct tele_frame *frame);
 
 /*
@@ -140,12 +140,11 @@ void live_frame(struct live *live, const struct tele_frame *frame);
 void live_on_iteration(struct live *live, live_iteration_fn *fn, void *ctx);
 
 /*
- * Forgets jobs that no frame has named for LIVE_FORGET_JOB_NS, but those of which
- * 'is_held' (or NULL) says so, and hosts that have been silent for LIVE_FORGET_HOST_NS,
- * with all that is known of them; so that memory is bounded by the present jobs and
- * hosts.  Numbers of jobs stay and are used again; those of hosts, interfaces and
- * series change.  Returns how many jobs and hosts it forgot.  O(all there is): once a
- * minute or so.
+ * Forgets jobs that no frame has named for LIVE_FORGET_JOB_NS, except those for which
+ * 'is_held' (or NULL) returns true, and hosts that were silent for LIVE_FORGET_HOST_NS,
+ * with all their data; so the present jobs and hosts bound the memory. Numbers of jobs
+ * stay and are used again; those of hosts, interfaces and series change. Returns how
+ * many jobs and hosts it forgot. O(all there is): call it about once a minute.
  */
 size_t live_forget(struct live *live, bool (*is_held)(const void *ctx, uint32_t job),
 		   const void *ctx);
@@ -153,11 +152,11 @@ size_t live_forget(struct live *live, bool (*is_held)(const void *ctx, uint32_t 
 /* Wall clock nanoseconds of the newest frame; LIVE_NEVER before the first. */
 int64_t live_now_ns(const struct live *live);
 /*
- * The wall clock millisecond up to which every host that sends raw frames and is
- * not silent has told what it saw; LIVE_NEVER if none has.
+ * The wall clock millisecond up to which all hosts that send raw frames and are not
+ * silent have reported; LIVE_NEVER if none has.
  */
 int64_t live_complete_ms(const struct live *live);
-/* Milliseconds before live_complete_ms() of which anything is kept. */
+/* Milliseconds before live_complete_ms() with any data. */
 uint32_t live_span_ms(const struct live *live);
 
 uint32_t live_n_hosts(const struct live *live);
@@ -168,10 +167,10 @@ const struct live_host *live_host(const struct live *live, uint32_t host);
 const struct live_interface *live_interface(const struct live *live,
 					    uint32_t interface);
 const struct live_series *live_series(const struct live *live, uint32_t series);
-/* Whether a number below live_n_jobs() is that of a job, and how many are. */
+/* Whether a number below live_n_jobs() is in use; and how many are. */
 bool live_is_job(const struct live *live, uint32_t job);
 uint32_t live_n_known_jobs(const struct live *live);
-/* Of a job's number, TELE_LINK "(all)" or TELE_OTHER "(other)". */
+/* Name of a job's number, of TELE_LINK "(all)" or TELE_OTHER "(other)". */
 const char *live_job_name(const struct live *live, uint32_t job);
 /* By name; TELE_LINK if there is none. */
 uint32_t live_find_job(const struct live *live, const char *name);
@@ -183,24 +182,24 @@ uint32_t live_find_series(const struct live *live, uint32_t interface, uint32_t 
 int64_t live_age_ns(const struct live *live, uint32_t host);
 bool live_is_silent(const struct live *live, uint32_t host);
 
-/* Whether the host's last summary is there and not out of date. */
+/* Whether the host's last summary exists and is recent enough. */
 bool live_has_summary(const struct live *live, uint32_t host);
 /* Bytes of that summary's window; 0 if it has no row for the series. */
 uint64_t live_window_bytes(const struct live *live, uint32_t series);
 /*
- * Whether there was traffic in what is kept, or in the last summary; false of a host
- * that has been silent for longer than what is kept.
+ * Whether there was traffic in the kept time, or in the last summary; false for a host
+ * that has been silent for longer than that time.
  */
 bool live_has_traffic(const struct live *live, uint32_t series);
 
 /*
- * Whether there are bins of it, and its host sends raw frames, or did when it fell
- * silent; false of a host that still tells of other things.
+ * Whether the series has bins, and its host sends raw frames, or did when it fell
+ * silent; false for a host that still sends other frames.
  */
 bool live_is_raw(const struct live *live, uint32_t series);
 /*
- * Mean bytes a millisecond: of what is kept, where raw frames still come, or else of
- * the last summary; 0 without traffic.  O(1).
+ * Mean bytes per millisecond: over the kept time, if raw frames still come, or else
+ * from the last summary; 0 without traffic. O(1).
  */
 double live_mean_bytes_per_ms(const struct live *live, uint32_t series);
 
@@ -216,7 +215,7 @@ const struct live_event *live_events(const struct live *live, uint32_t job,
 				     size_t *ret_n);
 
 const struct live_counts *live_counts(const struct live *live);
-/* Of what is kept, as it is held against max_bytes. */
+/* Memory in use, which max_bytes bounds. */
 size_t live_bytes(const struct live *live);
 
 #endif

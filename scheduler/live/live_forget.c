@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * live_forget.c - removal of jobs and hosts without frames for long.
- */
+/* live_forget.c - removal of jobs and hosts without frames for long. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +27,7 @@ drop_series(struct live *live, struct series *s)
 	free(s);
 }
 
-/* Removes the series of such hosts and jobs; the others move up. */
+/* Removes the series of these hosts and jobs; the others move up. */
 static void
 drop_all_series(struct live *live, const bool *is_gone)
 {
@@ -64,7 +62,7 @@ drop_job(struct live *live, uint32_t id)
 	live->n_known_jobs--;
 }
 
-/* Series are found by the number of their interface, too. */
+/* Series are also found by the number of their interface. */
 static void
 renumber_series(struct live *live, const uint32_t *interfaces)
 {
@@ -79,7 +77,7 @@ renumber_series(struct live *live, const uint32_t *interfaces)
 	}
 }
 
-/* Interfaces of the hosts that stay, under their hosts' new numbers. */
+/* Renumbers the interfaces of the hosts that stay. */
 static void
 drop_interfaces(struct live *live, const uint32_t *hosts)
 {
@@ -109,7 +107,7 @@ drop_interfaces(struct live *live, const uint32_t *hosts)
 	free(renumbered);
 }
 
-/* Their series are gone already. */
+/* The series of these hosts are gone already. */
 static void
 drop_hosts(struct live *live)
 {

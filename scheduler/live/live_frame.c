@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * live_frame.c - frames into the state: their sender, their time, their content.
- */
+/* live_frame.c - frames into the state: their sender, their time, their content. */
 #include <string.h>
 
 #include "scheduler/live/live.h"
 #include "scheduler/live/live_priv.h"
 
-/* Of one interface; then the oldest is dropped. */
+/* Of one interface; beyond it the oldest is dropped. */
 #define MAX_SPANS 512
 
 /* Frames with wall clock times beyond this are dropped. */
 #define MAX_TIME_NS INT64_C(4000000000000000000)
 
-/* Bins that end so much later than their frame are dropped. */
+/* Bins that end this much later than their frame are dropped. */
 #define MAX_EARLY_MS 1000
 
 /* ---- Bins ------------------------------------------------------------------------ */
@@ -74,7 +72,7 @@ put_bins(struct live *live, struct series *s, int64_t start_ms, const uint32_t *
 	}
 }
 
-/* Adds [from, to) to what is covered; forgets what is before 'oldest_ms'. */
+/* Adds [from, to) to the covered time; forgets time before 'oldest_ms'. */
 static void
 cover(struct interface *interface, int64_t from_ms, int64_t to_ms, int64_t oldest_ms)
 {
@@ -103,14 +101,14 @@ cover(struct interface *interface, int64_t from_ms, int64_t to_ms, int64_t oldes
 
 /* ---- One frame ----------------------------------------------------------------- */
 
-/* True if sums and differences of such times do not overflow. */
+/* Whether sums and differences of such times do not overflow. */
 static bool
 is_time(int64_t ns)
 {
 	return ns >= -MAX_TIME_NS && ns <= MAX_TIME_NS;
 }
 
-/* Another boot has another clock, which has no relation to the one before. */
+/* A new boot has a new clock, unrelated to the last. */
 static void
 forget_boot(struct live *live, uint32_t host)
 {
@@ -129,7 +127,7 @@ forget_boot(struct live *live, uint32_t host)
 }
 
 /*
- * Sequence numbers are by kind, host and start of the sender.  Those of the last two
+ * Checks sequence numbers by kind, host and start of the sender. Those of the last two
  * starts are kept, as a host may have two senders: a collector and an importer.
  */
 static void
@@ -163,7 +161,7 @@ is_boot(const uint8_t boot_id[16], const struct tele_frame *frame)
 	return memcmp(boot_id, frame->boot_id, 16) == 0;
 }
 
-/* A boot that another one followed is over: its sender is another machine. */
+/* A boot that was followed by another is over: its sender is another machine. */
 static bool
 is_double(const struct host *host, const struct tele_frame *frame)
 {
@@ -187,7 +185,7 @@ note_boot(struct live *live, uint32_t id, const struct tele_frame *frame)
 	memcpy(host->boot_id, frame->boot_id, sizeof host->boot_id);
 }
 
-/* Moves "now" on, unless only one host says so and is far ahead. */
+/* Advances "now", unless only one host reports it and is far ahead. */
 static void
 note_now(struct live *live, int64_t wall_ns)
 {

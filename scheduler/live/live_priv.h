@@ -18,18 +18,18 @@
 #define NS_PER_MS INT64_C(1000000)
 
 /*
- * In a ring: no frame has this bin; 0, the value of memory that was never written.  A
- * bin of no bytes is LIVE_ZERO there, larger counts are cut to one less.
+ * In a ring: no frame has this bin; 0, the value of memory that was never written. A
+ * bin of zero bytes is LIVE_ZERO, and larger counts are cut to one less.
  */
 #define LIVE_UNTOLD 0u
 #define LIVE_ZERO   (TELE_GAP - 1)
 
-/* Bins [from_ms, to_ms) of the host's clock that raw frames told. */
+/* Bins [from_ms, to_ms) of the host's clock that raw frames reported. */
 struct span {
 	int64_t from_ms, to_ms;
 };
 
-/* One process that sends, and the sequence numbers that are to come. */
+/* A sending process, and the sequence numbers expected from it. */
 struct sender {
 	uint64_t start_id;
 	uint64_t next_sequence[TELE_LAST_KIND + 1];
@@ -60,7 +60,7 @@ struct series {
 };
 
 struct job {
-	bool is_known;    /* Else its number is free. */
+	bool is_known;    /* False: its number is free. */
 	int64_t heard_ns; /* 'now' when a frame last named it. */
 	VEC(struct live_event) events;
 	bool has_room; /* Their memory is counted. */
@@ -79,21 +79,21 @@ struct live {
 	int64_t now_ns;
 	bool is_leaping; /* A host is far ahead of 'now': */
 	int64_t leap_from_ns, leap_to_ns;
-	int64_t swept_ns; /* 'now' when stale rings were looked for. */
+	int64_t swept_ns; /* 'now' of the last search for outdated rings. */
 	struct live_counts counts;
 	live_iteration_fn *on_iteration; /* Or NULL. */
 	void *on_iteration_ctx;
 	VEC(uint32_t) interface_of, job_of; /* Of the frame being read. */
 };
 
-/* What an item costs beside its ring: its structure, name and places in tables. */
+/* Memory of an item besides its ring: structure, name and places in tables. */
 #define LIVE_ITEM_BYTES 384
 
 /* ---- Kept by live.c ------------------------------------------------------------ */
 
 /*
- * The number of what a frame names, made if it is new; UINT32_MAX, and counted, where
- * there is no memory for it.  Of an interface what the frame says of it is noted.
+ * The number of a name in a frame, made if it is new; UINT32_MAX, and counted, without
+ * memory for it. For an interface, notes what the frame reports of it.
  */
 uint32_t live_intern_host(struct live *live, const char *name);
 uint32_t live_intern_interface(struct live *live, uint32_t host,
@@ -110,13 +110,15 @@ struct series *live_intern_series(struct live *live, uint32_t told_interface,
 /* The series of live_series_key(), or NULL. */
 struct series *live_series_of(const struct live *live, uint64_t key);
 
-/* Reserves memory for rings and events, which leave one in LIVE_ITEMS_SHARE for hosts and
- * jobs; false, and counted, if there is none. */
+/*
+ * Reserves memory for rings and events, which leave one part in LIVE_ITEMS_SHARE to
+ * hosts and jobs; false, and counted, without memory.
+ */
 bool live_may_take_much(struct live *live, size_t bytes);
 
-/* Makes the ring of a series, if it has none, to end at 'end_ms'; false: no memory. */
+/* Makes the ring of a series if needed, ending at 'end_ms'; false: no memory. */
 bool live_take_ring(struct live *live, struct series *s, int64_t end_ms);
-/* Gives it back, if it has one. */
+/* Frees the ring, if there is one. */
 void live_drop_ring(struct live *live, struct series *s);
 
 /* ---- Arithmetic ---------------------------------------------------------------- */
@@ -127,7 +129,7 @@ live_series_key(uint32_t interface, uint32_t job, unsigned direction)
 	return (uint64_t)interface << 33 | (uint64_t)job << 1 | (direction & 1);
 }
 
-/* Where a millisecond of the host's clock is in a ring. */
+/* The index of a millisecond of the host's clock in a ring. */
 static inline size_t
 live_ring_at(const struct live *live, int64_t ms)
 {
@@ -142,7 +144,7 @@ live_ms_floor(int64_t ns)
 	return ns / NS_PER_MS - (ns % NS_PER_MS < 0);
 }
 
-/* The host's offset in whole milliseconds, by which its bins are moved. */
+/* The host's offset in whole milliseconds, which moves its bins. */
 static inline int64_t
 live_offset_ms(const struct host *host)
 {

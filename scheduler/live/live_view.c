@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * live_view.c - queries of the live state.
- */
+/* live_view.c - queries of the live state. */
 #include "scheduler/live/live.h"
 #include "scheduler/live/live_priv.h"
 
@@ -204,7 +202,7 @@ live_bins(const struct live *live, uint32_t series, int64_t from_ms, size_t n,
 	}
 	if (!s->ring)
 		return;
-	/* The part that the ring has, without a look-up for each bin. */
+	/* The part within the ring, without a look-up for each bin. */
 	first = s->end_ms - live->keep_ms > from ? s->end_ms - live->keep_ms : from;
 	last = s->end_ms < to ? s->end_ms : to;
 	if (first >= last)
@@ -232,7 +230,7 @@ live_is_raw(const struct live *live, uint32_t series)
 		(live_is_silent(live, id) && age_ns <= live->keep_ms * NS_PER_MS));
 }
 
-/* How many of the kept milliseconds of an interface frames covered. */
+/* How many of an interface's kept milliseconds are covered by frames. */
 static int64_t
 covered_ms(const struct live *live, const struct interface *interface)
 {

@@ -22,13 +22,13 @@ enum stage {
 
 struct live_workload {
 	enum stage stage;
-	struct traffic_map_ports *numbering; /* Owned.  Until it is over. */
+	struct traffic_map_ports *numbering; /* Owned. Until all ports are assigned. */
 	const struct live *live;
 	const struct topo *topo;
 	const struct contention *found;
 	uint16_t *first_ports;               /* Owned. */
 	struct traffic_map_traffic *traffic; /* Owned. */
-	uint32_t n_jobs;                     /* When it was made. */
+	uint32_t n_jobs;                     /* When 'traffic' was made. */
 	struct contention_by_job by_job;
 };
 
@@ -98,8 +98,8 @@ live_workload_free(struct live_workload *w)
 /* ---- Delay by others ------------------------------------------------------- */
 
 /*
- * The share of its sending time that a job loses on one link, where it would send at
- * 'line_bps', if it is never seen isolated.
+ * The share of its sending time that a job loses on one link. 'least_alone_bps' is its
+ * isolated rate if it is never seen isolated.
  */
 static double
 held_on(const struct contention_link *link, const struct contention_job *here,
@@ -166,7 +166,7 @@ live_workload_others(const struct live_workload *r, uint32_t job,
 void
 live_workload_relieve(struct profile *profile, double frac)
 {
-	double saved_us = 0; /* Up to the phase in hand. */
+	double saved_us = 0; /* Before the present phase. */
 
 	for (size_t i = 0; i < profile->n_phases; i++) {
 		struct profile_phase *phase = &profile->phases[i];
@@ -184,7 +184,7 @@ live_workload_relieve(struct profile *profile, double frac)
 
 /* ---- Jobs ---------------------------------------------------------------------- */
 
-/* Segments of the profile; one that is faster than the interfaces is stretched. */
+/* Segments of the profile; a segment faster than the interfaces is stretched. */
 static int
 fill_traffic(const struct live_workload *r, uint32_t id, struct work_job *job,
 	     struct strbuf *notes, const char **ret_why)

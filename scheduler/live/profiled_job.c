@@ -25,7 +25,7 @@ profiled_job_refuse(struct profiled_job *job, char *why)
 	job->why = why;
 }
 
-/* Makes k iterations of the traffic one. */
+/* Merges k iterations of the traffic into one. */
 static void
 tile(struct detection *d, int64_t k)
 {
@@ -76,7 +76,7 @@ profiled_job_use_events(const struct live *live, struct profiled_job *job,
 
 /*
  * Raises the alarm if the job has changed since the last alarm, or the first estimate.
- * As windows overlap, a change shows in several estimates; these are one alarm.
+ * Windows overlap, so a change shows in several estimates; these are one alarm.
  */
 static void
 compare(struct profiled_job *job, const struct detection *found, int64_t now_ns)
@@ -114,7 +114,7 @@ profiled_job_publish(struct profiled_job *job, struct detection *found, int64_t 
 {
 	compare(job, found, at_ns);
 	if (job->has_estimate && job->at_ns == at_ns)
-		job->n_trend--; /* The same window once more. */
+		job->n_trend--; /* The same window again. */
 	detection_fini(&job->detection);
 	job->detection = *found;
 	job->has_estimate = true;

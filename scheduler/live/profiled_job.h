@@ -15,15 +15,15 @@ void profiled_job_free(struct profiled_job *job); /* Accepts NULL. */
 void profiled_job_refuse(struct profiled_job *job, char *why);
 
 /*
- * Lets the program's own events since 'from_ns' overrule what a part of an iteration
- * looks like: makes several iterations of what was found one.
+ * Corrects the detection by the program's own events since 'from_ns': if the period of
+ * the traffic is only a part of an iteration, several periods become one iteration.
  */
 void profiled_job_use_events(const struct live *live, struct profiled_job *job,
 			     struct detection *found, int64_t from_ns);
 
 /*
- * Takes what was found in the window that ends at 'at_ns': it is the estimate, and the
- * alarm is raised if the job is not what it was.
+ * Publishes the detection in the window that ends at 'at_ns' as the estimate; raises
+ * the alarm if the job has changed.
  */
 void profiled_job_publish(struct profiled_job *job, struct detection *found,
 			  int64_t at_ns, uint32_t window_ms);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * series_select.c - the busiest series of a job.
- */
+/* series_select.c - the busiest series of a job. */
 #include "scheduler/live/series_select.h"
 
 #include <math.h>
@@ -33,7 +31,7 @@ struct series_select {
 	bool is_by_hosts, is_chosen;
 	VEC(struct candidate) candidates;
 	size_t n_of_job;            /* Series that count. */
-	uint32_t first_ms, last_ms; /* In the span, with traffic. */
+	uint32_t first_ms, last_ms; /* Of the traffic in the span. */
 };
 
 static int
@@ -77,8 +75,8 @@ consider(struct series_select *select, uint32_t series)
 }
 
 /*
- * True if hosts have series of the job.  Series of switches are then the same traffic
- * again; they count only for a job without series of hosts.
+ * Whether hosts have series of the job. Series of switches then repeat the same
+ * traffic; they count only for a job without series of hosts.
  */
 static bool
 is_seen_by_hosts(const struct live *live, const uint32_t *series, size_t n)
@@ -203,7 +201,7 @@ series_select_idle_ms(const struct series_select *select)
 	return select->span_ms - select->last_ms;
 }
 
-/* Fills a row with what is known, and gaps with the mean of that; false: too many. */
+/* Fills a row with known bins, and gaps with their mean; false: too many gaps. */
 static bool
 fill_row(struct series_select *select, uint32_t series, uint32_t window_ms, float *row,
 	 uint64_t *gaps)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * series_select.h - the series of a job that its profile is estimated from, and their bins.
+ * series_select.h - the series of a job that its profile is estimated from, and their
+ * bins.
  *
- * job_profiler.h defines the choice ('series', 'gaps').  For job_profiler.c only.
+ * job_profiler.h defines the choice ('series', 'gaps'). For job_profiler.c only.
  */
 #ifndef SCHEDULER_LIVE_SERIES_SELECT_H
 #define SCHEDULER_LIVE_SERIES_SELECT_H
@@ -16,14 +17,14 @@ struct series_select;
 struct series_set;
 
 /*
- * Of series[n] of a job, up to what is complete now and at most 'max_ms' back.  'live'
- * is borrowed; series keep their numbers in it as long as the pool is there.
+ * Begins with series[n] of a job, up to live_complete_ms() and at most 'max_ms' back.
+ * 'live' is borrowed; the series keep their numbers meanwhile.
  */
 struct series_select *series_select_new(const struct live *live, const uint32_t *series,
 					size_t n, uint32_t max_ms);
 void series_select_free(struct series_select *select); /* Accepts NULL. */
 
-/* Looks at some more series; true if there are more.  What follows needs them all. */
+/* Reads some more series; true if more are left. The other functions need all. */
 bool series_select_step(struct series_select *select);
 
 const struct live *series_select_live(const struct series_select *select);
@@ -37,8 +38,8 @@ uint32_t
 series_select_idle_ms(const struct series_select *select); /* Since the last of it. */
 
 /*
- * The last 'window_ms' of the pooled series, and which share of it was not known; the
- * number of series.  Release with series_fini(), 0 or not.
+ * Makes the last 'window_ms' of the pooled series, and the unknown share of it; returns
+ * the number of series. Release with series_fini(), also after 0.
  */
 size_t series_select_make_set(struct series_select *select, uint32_t window_ms,
 			      struct series_set *ret_set, double *ret_gap_frac);

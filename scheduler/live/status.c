@@ -130,8 +130,8 @@ status_json_footer(const struct status *status, int64_t from_ms, int64_t to_ms,
 /* Of one link; since_ms is INT64_MIN without contention. */
 struct since_link {
 	int64_t since_ms;
-	bool is_older; /* It was going on when we began to stats. */
-	bool is_known; /* Else its number is free. */
+	bool is_older; /* It had begun before our first window. */
+	bool is_known; /* False: its number is free. */
 	bool is_used;  /* Since contention_starts_forget(). */
 };
 

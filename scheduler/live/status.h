@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * status.h - the live state for people and programs: ages, silent hosts, and the JSON of
- * links and jobs (docs/json.md), the same from the command line and
- * antiphase-scheduler.
+ * status.h - the live state as documents: ages, silent hosts, and the JSON of links and
+ * jobs (docs/json.md), the same from the command line and antiphase-scheduler.
  *
  * Pure: the caller passes the time since the last frames.
  */
@@ -30,15 +29,15 @@ struct status {
 	const struct live *live;
 	const struct job_profiler *profiler;
 	bool has_fabric;
-	/* Of a bus: since time last moved on in its frames, up to now; */
+	/* For a bus: time since its frames last advanced; */
 	int64_t idle_ns;
-	/* and up to when frames were last read.  Both 0 of a recording. */
+	/* the same up to the last read. Both 0 for a recording. */
 	int64_t heard_idle_ns;
 	/* With more hosts than this only the silent ones are listed; 0: all. */
 	uint32_t max_hosts;
 };
 
-/* Nanoseconds since the end of what ends at 'to_ms'. */
+/* Nanoseconds from 'to_ms' until now. */
 int64_t status_age_ns(const struct status *status, int64_t to_ms);
 /* Nanoseconds since the host's last frame. */
 int64_t status_host_age_ns(const struct status *status, uint32_t host);
@@ -63,13 +62,13 @@ struct status_names {
 };
 
 /*
- * The hosts that told of traffic of the job, by name; 'series' NULL: of all series.
+ * The hosts that reported traffic of the job, by name; 'series' NULL: of all series.
  * Free with vec_free(&ret_hosts->names).
  */
 void status_hosts(const struct status *status, const struct job_series *job_series,
 		  uint32_t job, struct status_names *ret_hosts);
 
-/* Overlap in each iteration of a job, microseconds; negative: no period is known. */
+/* Overlap per iteration of a job, microseconds; negative: the period is unknown. */
 double status_overlap_us(const struct status *status,
 			 const struct contention_link *link,
 			 const struct contention_pair *pair, uint32_t job);
@@ -83,7 +82,7 @@ void status_json_footer(const struct status *status, int64_t from_ms, int64_t to
 void status_json_links(const struct status *status,
 		       const struct contention_link *const *links, size_t n,
 		       struct jsonw *w);
-/* The array "jobs"; 'found' has the links they are on. */
+/* The array "jobs"; 'found' has their links. */
 void status_json_jobs(const struct status *status, const struct contention *found,
 		      const struct profiled_job *const *jobs, size_t n,
 		      struct jsonw *w);
@@ -96,15 +95,15 @@ struct contention_starts;
 struct contention_starts *contention_starts_new(void);
 void contention_starts_free(struct contention_starts *since); /* Accepts NULL. */
 /*
- * A window does not see what began before it: sets since_ms of links whose contention
- * was found before, and gives links their numbers.
+ * Sets since_ms of links whose contention began before the window, from earlier
+ * windows, and numbers the links.
  */
 void contention_starts_remember(struct contention_starts *since,
 				struct contention *found);
-/* The same of the links [from, to), where it is done in pieces. */
+/* The same for the links [from, to), to do it in pieces. */
 void contention_starts_remember_some(struct contention_starts *since,
 				     struct contention *found, size_t from, size_t to);
-/* Forgets the links that were not found since the last call. */
+/* Forgets the links that were not seen since the last call. */
 void contention_starts_forget(struct contention_starts *since);
 
 #endif

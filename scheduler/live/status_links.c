@@ -22,7 +22,7 @@ status_overlap_us(const struct status *status, const struct contention_link *lin
 	       link->known_ms;
 }
 
-/* A number, or null where it is not known. */
+/* A number, or null if unknown. */
 static void
 put_known(struct jsonw *w, const char *key, double value, bool is_known, int decimals)
 {
@@ -32,7 +32,7 @@ put_known(struct jsonw *w, const char *key, double value, bool is_known, int dec
 		jsonw_null(w, key);
 }
 
-/* 'bps' NULL: not known. */
+/* 'bps' NULL: unknown. */
 static void
 put_history(struct jsonw *w, const float *bps)
 {

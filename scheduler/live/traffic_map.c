@@ -18,7 +18,7 @@
 #include "topology/route.h"
 #include "topology/topo.h"
 
-/* Work of one step: the cheaper an item, the more of them. */
+/* Items per step: the cheaper an item, the more. */
 #define JOBS_A_STEP       64
 #define INTERFACES_A_STEP 1024
 #define SERIES_A_STEP     16384
@@ -27,8 +27,8 @@
 struct traffic_map_traffic {
 	const struct live *live;
 	uint32_t n_series, next;
-	double *bytes;                /* Owned.  Of each series, a millisecond. */
-	struct job_series job_series; /* Owned.  Of as many or more. */
+	double *bytes;                /* Owned. Of each series, per millisecond. */
+	struct job_series job_series; /* Owned. Of at least as many. */
 };
 
 enum stage {
@@ -47,16 +47,16 @@ struct traffic_map_finder {
 	struct topo *topo;
 	struct routes *routes;
 	enum stage stage;
-	uint32_t n_interfaces;       /* When they were attached. */
+	uint32_t n_interfaces;       /* When they were attached to links. */
 	uint32_t *tx, *rx;           /* Owned.  Links of each interface. */
-	uint32_t *interface_of_link; /* Owned.  Whose TX it is, or UINT32_MAX. */
+	uint32_t *interface_of_link; /* Owned. Whose TX link it is, or UINT32_MAX. */
 	struct traffic_map_traffic *traffic; /* Owned. */
-	struct traffic_map_ports *numbering; /* Owned.  Until it is over; then */
+	struct traffic_map_ports *numbering; /* Owned. Until it ends; then */
 	uint16_t *ports;                     /* owned. */
 	double *out_bytes;                   /* Owned.  Scratch, by link; zero. */
 	uint32_t next_interface, next_series, next_job;
-	uint32_t *first; /* Owned.  By link: where its next part goes, of */
-	VEC(struct traffic_map_part) ordered; /* owned. */
+	uint32_t *first; /* Owned. By link: place of its next part in */
+	VEC(struct traffic_map_part) ordered; /* this, owned. */
 	size_t next_part;
 	struct traffic_map found;
 };
@@ -150,7 +150,7 @@ attach(struct traffic_map_finder *f, uint32_t i)
 	f->found.n_unattached += at.tx == TOPO_NONE && at.rx == TOPO_NONE;
 }
 
-/* Returns true when all are. */
+/* Returns true at the end. */
 static bool
 attach_some(struct traffic_map_finder *f)
 {
@@ -184,7 +184,7 @@ add_measured(struct traffic_map_finder *f)
 
 /* ---- Jobs on the fabric --------------------------------------------------------- */
 
-/* Node of a live host that is a host of the fabric, or TOPO_NONE. */
+/* The node of a live host if it is a host of the fabric, or TOPO_NONE. */
 static uint32_t
 node_of(const struct topo *topo, const char *name)
 {
@@ -199,7 +199,7 @@ node_of(const struct topo *topo, const char *name)
 	return topo_host_number(topo, node) == TOPO_NONE ? TOPO_NONE : node;
 }
 
-/* Traffic of a job at a host. */
+/* The traffic of a job at a host. */
 struct of_host {
 	uint32_t host;
 	double bytes;
@@ -222,7 +222,7 @@ hosts_of_job(const struct live *live, const struct traffic_map_traffic *traffic,
 	const uint32_t *series = job_series_of(&traffic->job_series, job, &n_series);
 	struct of_host *of = xcalloc(n_series + 1, sizeof *of);
 
-	/* Series that came since the traffic was measured are not in it. */
+	/* Series that are newer than 'traffic' are not in it. */
 	while (n_series && series[n_series - 1] >= traffic->n_series)
 		n_series--;
 	for (size_t i = 0; i < n_series; i++) {
@@ -361,7 +361,7 @@ compare_parts(const void *a, const void *b)
 	return (x->series > y->series) - (x->series < y->series);
 }
 
-/* Which end of a cable counts, where frames come from both. */
+/* The rank of a part where both ends of a cable send frames: the highest counts. */
 static unsigned
 merit(const struct live *live, const struct traffic_map_part *part)
 {
@@ -399,7 +399,7 @@ traffic_map_thin(const struct live *live, struct traffic_map_part *parts,
 
 /* ---- Step by step ---------------------------------------------------------------- */
 
-/* A counting sort: one sort by comparison would take too long for one step. */
+/* A counting sort, as a sort by comparison would take too long for one step. */
 static void
 count_by_link(struct traffic_map_finder *f)
 {
@@ -479,7 +479,7 @@ traffic_map_step(struct traffic_map_finder *f)
 			f->stage = f->topo ? STAGE_PORTS : STAGE_COUNT;
 		break;
 	case STAGE_PORTS:
-		/* At least as many jobs as 'traffic' has. */
+		/* There are at least as many jobs as in 'traffic'. */
 		if (!f->numbering)
 			f->numbering = traffic_map_ports_begin(f->live);
 		if (!traffic_map_ports_step(f->numbering))

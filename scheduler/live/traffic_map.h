@@ -18,9 +18,9 @@ struct live;
 struct routes;
 struct topo;
 
-/* What a series puts on a link: 'share' of it, as traffic of 'job'. */
+/* The share of a series that goes over a link, as traffic of 'job'. */
 struct traffic_map_part {
-	uint32_t link; /* Of the fabric; of a plain one: 2 * interface + direction. */
+	uint32_t link; /* Of the fabric; plain: 2 * interface + direction. */
 	uint32_t job;  /* TELE_LINK: the link's total; TELE_OTHER. */
 	uint32_t series;
 	bool is_measured;
@@ -34,8 +34,8 @@ struct traffic_map {
 
 /*
  * Finds the parts of all links, in steps of about a millisecond, as there may be very
- * many.  Without a fabric 'topo' and 'routes' are NULL.  Between two steps frames may
- * come, but nothing may be forgotten (live_forget()), and the fabric stays.
+ * many. Without a fabric 'topo' and 'routes' are NULL. Between steps frames may come,
+ * but do not call live_forget() or replace the fabric.
  */
 struct traffic_map_finder;
 
@@ -47,7 +47,7 @@ void traffic_map_end(struct traffic_map_finder *finder, struct traffic_map *ret_
 void traffic_map_fini(struct traffic_map *map);
 
 /*
- * Keeps of the n parts of one link one for each measured quantity, by job and series.
+ * Keeps, of the n parts of one link, one per measured quantity, by job and series.
  * Returns how many.
  */
 size_t traffic_map_thin(const struct live *live, struct traffic_map_part *parts,
@@ -56,7 +56,7 @@ size_t traffic_map_thin(const struct live *live, struct traffic_map_part *parts,
 /* Traffic of the series, to look up the hosts of many jobs. */
 struct traffic_map_traffic;
 
-/* In steps, as traffic_map_step(): true when all is there. */
+/* In steps, as traffic_map_step(): true at the end. */
 struct traffic_map_traffic *traffic_map_traffic_begin(const struct live *live);
 bool traffic_map_traffic_step(struct traffic_map_traffic *traffic);
 void traffic_map_traffic_free(struct traffic_map_traffic *traffic); /* Accepts NULL. */
@@ -73,13 +73,15 @@ uint32_t *traffic_map_job_hosts(const struct live *live, const struct topo *topo
 const uint32_t *traffic_map_job_series(const struct traffic_map_traffic *traffic,
 				       uint32_t job, size_t *ret_n);
 
-/* The source port assumed for the first flow of each job; new array [jobs].  In steps, as
- * traffic_map_step(). */
+/*
+ * The source port assumed for the first flow of each job; new array [jobs]. In steps,
+ * as traffic_map_step().
+ */
 struct traffic_map_ports;
 
 struct traffic_map_ports *traffic_map_ports_begin(const struct live *live);
 bool traffic_map_ports_step(struct traffic_map_ports *ports);
-/* Moves them out, and ends it; accepts NULL. */
+/* Moves the ports out and ends the numbering; accepts NULL. */
 uint16_t *traffic_map_ports_end(struct traffic_map_ports *ports);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * traffic_map_ports.c - assumed source ports of jobs, by the natural order of their names.
+ * traffic_map_ports.c - assumed source ports of jobs, by the natural order of their
+ * names.
  *
  * In steps, as there may be very many jobs.
  */
