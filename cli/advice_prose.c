@@ -20,9 +20,9 @@
 /* A rise of the goodput below this is not worth a sentence. */
 #define NO_GOODPUT 5e-4
 
-#define MAX_PLACES 3 /* That are named. */
+#define MAX_PLACES 3 /* Named in a sentence. */
 
-/* A blank at which no line is broken. */
+/* A blank without a line break. */
 #define HARD_BLANK '\x1f'
 
 /* ---- Words ----------------------------------------------------------------------- */
@@ -279,7 +279,7 @@ put_advice(const struct advice_doc *doc, const struct advice_doc_job *job,
 
 /* ---- What it should give --------------------------------------------------------- */
 
-/* Ends without a period. */
+/* The result has no period. */
 static void
 put_range(const struct advice_doc_job *job, struct strbuf *text)
 {
@@ -298,7 +298,7 @@ put_range(const struct advice_doc_job *job, struct strbuf *text)
 		    is_longer ? " longer, for the benefit of other jobs" : " shorter");
 }
 
-/* A verdict of the daemon in words; one that is not known here, as it is. */
+/* A verdict of the daemon in words; an unknown one unchanged. */
 static const char *
 verdict_text(const char *verdict)
 {
@@ -318,7 +318,7 @@ verdict_text(const char *verdict)
 	return verdict;
 }
 
-/* What the advice has given so far, by the job's own iterations. */
+/* The gain of the advice so far, by the job's own iterations. */
 static void
 put_outcome(const struct advice_doc_outcome *outcome, struct strbuf *text)
 {

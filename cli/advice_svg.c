@@ -31,7 +31,7 @@ advice_worst_link(const struct advice_set *set)
 	return worst;
 }
 
-/* The jobs on one link, as the drawing and the solver take them. */
+/* The jobs on one link, for the drawing and the solver. */
 struct on_link {
 	VEC(struct circle_svg_job) jobs;
 	VEC(const struct profile *) profiles;

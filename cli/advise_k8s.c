@@ -9,13 +9,13 @@
 #include "scheduler/core/advise/advice_doc.h"
 #include "topology/k8s.h"
 
-/* Of "NAMESPACE/NAME" the two parts; without a slash the first is NULL. */
+/* The two parts of "NAMESPACE/NAME"; without a slash the first is NULL. */
 struct k8s_job {
 	char *namespace; /* Owned. */
 	const char *name;
 };
 
-/* 0, or -EINVAL for a name that a shell or kubectl would take for something else. */
+/* 0, or -EINVAL for a name that a shell or kubectl would misread. */
 static int
 split_name(const char *text, struct k8s_job *ret_job, struct err *err)
 {

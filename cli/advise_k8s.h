@@ -14,10 +14,10 @@ struct err;
 #define ADVISE_K8S_LABEL "batch.kubernetes.io/job-name"
 
 /*
- * Prints a line "kubectl annotate" for each job that is placed; its pods are those
- * whose label 'label' is the job's name, which may be "NAMESPACE/NAME".  Jobs that wait
- * are comments.  Returns 0, or -EINVAL with 'err' filled, and nothing printed, if a
- * name or the key is none to Kubernetes.
+ * Prints a line "kubectl annotate" for each placed job; its pods are those whose label
+ * 'label' is the job's name, which may be "NAMESPACE/NAME".  Waiting jobs are comments.
+ * Returns 0, or -EINVAL with 'err' filled, and nothing printed, if a name or the key is
+ * invalid in Kubernetes.
  */
 int advise_k8s_print(const struct advice_doc *doc, const char *label, FILE *out,
 		     struct err *err);

@@ -19,7 +19,7 @@
 
 /* ---- Reading ------------------------------------------------------------------------- */
 
-/* Of a text that may be null. */
+/* Value of a text that may be null. */
 static const char *
 text_or_null(const struct json_doc *doc, const struct json *object, const char *key)
 {
@@ -69,7 +69,7 @@ is_job(const struct changes_filter *filter, const char *job)
 	return !filter->job || strcmp(filter->job, job) == 0;
 }
 
-/* Of several answers, the first counts. */
+/* Of several answers, the first one counts. */
 static int
 take_standing(const struct json_doc *doc, const struct changes_filter *filter,
 	      struct changes *changes, struct err *err)
@@ -115,7 +115,7 @@ take_lines(const struct json_doc *doc, const struct changes_filter *filter,
 	return 0;
 }
 
-/* The newest answer; 'ret_next' is where the log continues, 0 at its end. */
+/* Requests the newest answer; 'ret_next' is where the log continues, 0 at its end. */
 static int
 parse(const char *name, const struct changes_filter *filter, struct changes *changes,
       int64_t *ret_next, struct err *err)

@@ -19,13 +19,13 @@
 #define MIN_HEIGHT  550
 #define CX          286.0
 #define CY          302.0
-#define R_HOLE      62.0  /* Inside: the score. */
-#define R_OUTER     205.0 /* Of the sum's ring at its largest. */
+#define R_HOLE      62.0  /* The hole shows the score. */
+#define R_OUTER     205.0 /* The sum's ring at its largest. */
 #define R_TICKS     211.0
 #define LEGEND_X    580.0
 #define LEGEND_Y    112.0
 #define LEGEND_STEP 40.0
-#define SUM_SHARE   0.42 /* Of the rings' width is the sum's. */
+#define SUM_SHARE   0.42 /* The sum's share of the width of all rings. */
 #define MAX_SLICES  4000 /* Sectors of all jobs together. */
 #define MAX_LONGEST 24   /* Iterations of the longest job in a drawn common period. */
 /* Characters kept at the start and end of a name too long for the legend. */
@@ -36,7 +36,7 @@
 #define PALE   "#767676"
 #define TRACK  "#f0f0f0"
 #define SUM    "#8a8a8a"
-#define EXCESS "#d55e00" /* Vermilion, kept for this alone. */
+#define EXCESS "#d55e00" /* Vermilion, used for nothing else. */
 
 /* Styles of text. */
 #define TEXT(size, color) "font-size=\"" size "\" fill=\"" color "\""
@@ -51,13 +51,13 @@ static const char *const colors[CIRCLE_SVG_MAX_RINGS] = {
 
 /* ---- Time ------------------------------------------------------------------- */
 
-/* A rate that holds for a part of the turn. */
+/* A constant rate in a part of the turn. */
 struct slice {
 	double from, to; /* In [0, 1], from < to. */
 	double rate_bps;
 };
 
-/* The sum of the demands changes. */
+/* A change of the sum of demands. */
 struct edge {
 	double at;
 	double change_bps;
@@ -70,7 +70,7 @@ struct slices {
 /* The time that one turn stands for. */
 struct window {
 	int64_t period_us;
-	bool is_whole; /* It is the common period of all. */
+	bool is_whole; /* The common period of all jobs. */
 };
 
 static int64_t
@@ -196,7 +196,7 @@ find_sum(const struct circle_svg *drawing, const struct window *window,
 	for (size_t i = 0; i < edges.n; i++) {
 		const struct edge *edge = &edges.items[i];
 
-		/* Rounding residue of sums that should be 0 is not drawn. */
+		/* Ignore rounding residue of sums that should be 0. */
 		if (edge->at > at && rate_bps > drawing->capacity_bps * 1e-9)
 			vec_push(&ret_slices->list,
 				 ((struct slice){ at, edge->at, rate_bps }));
@@ -206,7 +206,7 @@ find_sum(const struct circle_svg *drawing, const struct window *window,
 	vec_free(&edges);
 }
 
-/* ---- Words -------------------------------------------------------------------- */
+/* ---- Text --------------------------------------------------------------------- */
 
 static void put_text(struct svg *svg, double x, double y, const char *style,
 		     const char *fmt, ...) __attribute__((format(printf, 5, 6)));
@@ -327,7 +327,7 @@ struct rings {
 	size_t n;
 	double width;             /* Of one job's ring, with the gap to the next. */
 	double job_scale;         /* Pixels per bit per second. */
-	double r_sum, r_capacity; /* Where the sum begins, and reaches C. */
+	double r_sum, r_capacity; /* Where the sum begins, and where it reaches C. */
 	double sum_scale;
 };
 
@@ -348,7 +348,7 @@ plan_rings(const struct circle_svg *drawing, const struct slices *sum)
 		if (j < rings.n)
 			peak_bps = fmax(peak_bps, job_bps);
 	}
-	/* Mostly independent of the shifts, so that before and after compare. */
+	/* Nearly independent of the shifts, so that before and after compare. */
 	top_bps = fmin(peaks_bps, drawing->capacity_bps * 2);
 	top_bps = fmax(top_bps, drawing->capacity_bps * 1.1);
 	for (size_t i = 0; i < sum->list.n; i++)
@@ -391,7 +391,7 @@ put_job_ring(struct svg *svg, const struct circle_svg_job *job, size_t index,
 			   &slices.list.items[i], style);
 	vec_free(&slices.list);
 
-	/* Where its first iteration starts. */
+	/* The start of the job's first iteration. */
 	snprintf(style, sizeof style, "stroke=\"%s\" stroke-width=\"2\"",
 		 colors[index]);
 	svg_line(svg, CX + r * sin(2 * M_PI * turn), CY - r * cos(2 * M_PI * turn),
@@ -445,7 +445,7 @@ put_legend_job(struct svg *svg, const struct circle_svg_job *job, size_t index,
 	free(name);
 }
 
-/* What a turn is; below the legend. */
+/* The meaning of a turn; below the legend. */
 static void
 put_note(struct svg *svg, double y, const struct window *window)
 {

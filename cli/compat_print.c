@@ -137,7 +137,7 @@ print_wrapped(const char *text)
 	putchar('\n');
 }
 
-/* Names the jobs whose own shift has no effect, unless that holds for all. */
+/* Names jobs whose own shift has no effect, unless that holds for all jobs. */
 static void
 add_worthless_jobs(struct strbuf *text, const struct compat_answer *answer)
 {

@@ -24,7 +24,7 @@ read_it(void *ctx, const char *path, size_t max_bytes, char **ret_text,
 	return file_read(path, max_bytes, ret_text, ret_length, err);
 }
 
-/* Makes the scenario name another fabric. */
+/* Replaces the fabric that the scenario names. */
 static void
 set_fabric(struct scenario *scenario, const char *path)
 {

@@ -12,11 +12,11 @@ struct profiled_job;
 struct screen;
 struct strbuf;
 
-/* The lines of a table of jobs, heading first: n + 1, as links_table(). */
+/* The lines of a table of jobs: n + 1 with the heading, as links_table(). */
 char **jobs_table(const struct screen *screen, const struct profiled_job *const *jobs,
 		  size_t n, unsigned columns);
 
-/* Everything that is known of one job; 'found' has its links. */
+/* The details of one job; 'found' has its links. */
 void jobs_detail(const struct screen *screen, const struct contention *found,
 		 const struct profiled_job *job, struct strbuf *out);
 

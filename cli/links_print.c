@@ -17,7 +17,7 @@
 
 #define SPARK_COLUMNS     10
 #define MIN_SPARK_COLUMNS 4
-#define WIDE_COLUMNS      52 /* Of the history of one link. */
+#define WIDE_COLUMNS      52 /* For the history of one link. */
 #define NOTABLE_PEAK      0.7
 
 bool
@@ -33,7 +33,7 @@ full_bps(const struct contention_link *link)
 	return link->capacity_bps > 0 ? link->capacity_bps : link->peak_bps;
 }
 
-/* Of a value that is 0 if unknown. */
+/* The text of a value that is 0 if unknown. */
 static double
 unless_zero(double bps)
 {
@@ -99,8 +99,7 @@ characters(const char *s)
 }
 
 /*
- * Columns that a narrow terminal omits, in this order: those that follow from the rest
- * go first.
+ * Columns that a narrow terminal omits, in this order: first those that others imply.
  */
 static const size_t missed_least[] = { 7, 5, 1, 6, 2 };
 

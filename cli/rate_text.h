@@ -8,7 +8,7 @@
 struct strbuf;
 struct table;
 
-/* A rate that is 0 or less is "-" in a cell. */
+/* The text for a cell; "-" for a rate of 0 or less. */
 void rate_cell(struct table *t, double bps);
 void rate_add(struct strbuf *out, double bps);
 

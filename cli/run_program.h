@@ -6,9 +6,9 @@
 #define CLI_RUN_PROGRAM_H
 
 /*
- * Replaces this process with 'program', with the 'argc' words of 'argv'.  'typed' is
- * the text typed ahead of them ("antiphase"), which the program shows in its help
- * (cli_typed()). Looks for the program beside this one (so that a build tree works),
+ * Replaces this process with 'program' and the 'argc' words of 'argv'.  'typed' is the
+ * text typed before them ("antiphase"), which the program shows in its help
+ * (cli_typed()).  Looks for the program beside this one (so that a build tree works),
  * in "../sbin" of that directory, then on $PATH.  Returns only if none is found: the
  * exit status.
  */

@@ -17,7 +17,7 @@
 
 #define MAX_LISTED 5 /* Names in a message. */
 
-/* ---- Which job ------------------------------------------------------------------- */
+/* ---- Finding the job ------------------------------------------------------------- */
 
 static void
 fail_unknown(const struct advice_doc *doc, const char *job, struct err *err)
@@ -43,7 +43,7 @@ fail_unknown(const struct advice_doc *doc, const char *job, struct err *err)
 	vec_free(&names);
 }
 
-/* Keeps the job of that name, or the only job whose name begins so. */
+/* Keeps the job with that name, or the only job whose name begins with it. */
 static int
 keep_only(struct advice_doc *doc, const char *job, struct err *err)
 {
@@ -114,7 +114,7 @@ scheduler_advice_ask(const char *address, const char *job, struct advice_doc *re
 	*ret_body = (struct strbuf)STRBUF_EMPTY;
 	status = get(address, job, ret_body, &http, err);
 	if (status == CLI_OK && job && http == 404) {
-		/* It may be a prefix: ask for the one job that has it. */
+		/* The name may be a prefix: request the one job that has it. */
 		char *name;
 
 		status = get(address, NULL, ret_body, &http, err);

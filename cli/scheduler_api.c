@@ -142,6 +142,6 @@ scheduler_api_state(const char *address, struct strbuf *out)
 		add_modes(doc, out);
 	json_doc_free(doc);
 	strbuf_free(&body);
-	/* Names come from outside: remove what would control a terminal. */
+	/* Names are untrusted: remove characters that control a terminal. */
 	utf8_disarm(out->text + from, '\n');
 }

@@ -27,8 +27,8 @@
 #define DEFAULT_WINDOW_MS 10000
 #define BUS_WINDOW_MS     3000
 #define MIN_WINDOW_MS     100
-#define MIN_SEEN_MS       500 /* Shorter series give no answer. */
-/* Of a bus: by then each host has sent a summary. */
+#define MIN_SEEN_MS       500 /* Shorter series are not enough. */
+/* A bus by then has a summary of each host. */
 #define LEAST_HEARD_MS 1000
 /* A bus has a summary of each host once a second. */
 #define SILENCE_NS (3 * NS_PER_S)
@@ -87,8 +87,8 @@ set_window(struct screen *screen, const struct screen_opts *opts, bool is_watche
 }
 
 /*
- * The plan of a file or a service.  With a bus and no option, that of the service on
- * this host, if one answers.
+ * Loads the plan of a file or a service.  A bus without that option uses the service on
+ * this host, if it answers.
  */
 static int
 load_fabric(struct screen *screen, const char *fabric, int64_t ecmp_seed)
@@ -178,7 +178,7 @@ screen_unknown_job(const struct screen *screen, const char *name)
 
 /* ---- Reading ------------------------------------------------------------------- */
 
-/* Consumes one frame: 1; 0 if none came within the time; or as feed_next(). */
+/* Consumes one frame: 1; 0 if none arrives in time; or the result of feed_next(). */
 static int
 take(struct screen *screen, int64_t timeout_ns, struct err *err)
 {
@@ -362,7 +362,7 @@ screen_find(struct screen *screen, enum contention_sort sort,
 
 /* ---- Age and gaps ------------------------------------------------------------------ */
 
-/* On a bus, time advances even if no frame comes, up to 'at_ns' of this process. */
+/* On a bus, time advances even without frames, up to 'at_ns' of this process. */
 static int64_t
 idle_ns(const struct screen *screen, int64_t at_ns)
 {
@@ -378,7 +378,7 @@ screen_status(const struct screen *screen)
 		.has_fabric = screen->topo != NULL,
 		.idle_ns = idle_ns(screen, clk_monotonic_ns()),
 		/*
-		 * Frames wait while this process computes: that does not make a host
+		 * Frames wait while this process computes, which does not make a host
 		 * silent.
 		 */
 		.heard_idle_ns = idle_ns(screen, screen->read_at_ns),
@@ -426,7 +426,7 @@ name_silent(const struct screen *screen, struct strbuf *out)
 		strbuf_puts(out, ".\n");
 }
 
-/* Appends what was lost on the way, if anything. */
+/* Appends the losses on the way, if any. */
 static void
 add_losses(const struct screen *screen, const struct status_census *census,
 	   struct strbuf *out)

@@ -24,7 +24,7 @@ struct topo;
 
 /* Width of tables, unless the terminal is narrower. */
 #define SCREEN_FULL_COLUMNS 80
-/* As in scenario files. */
+/* The default of scenario files. */
 #define SCREEN_ECMP_SEED 1
 
 struct screen_opts {
@@ -71,8 +71,8 @@ struct screen {
 	struct contention_opts opts;
 	uint32_t wanted_ms;              /* Of a bus, before the first answer. */
 	bool is_live;                    /* A bus; a recording has an end. */
-	int64_t newest_ns;               /* Frame time of the newest frame, */
-	int64_t newest_at_ns;            /* and this process's time then. */
+	int64_t newest_ns;               /* Frame time of the newest frame. */
+	int64_t newest_at_ns;            /* This process's time at that frame. */
 	int64_t read_at_ns;              /* The same when the feed was read last. */
 	struct contention_starts *since; /* Owned. */
 };

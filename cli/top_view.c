@@ -16,7 +16,7 @@
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
 
-#define INDENT 2 /* Of the lines of a detail. */
+#define INDENT 2 /* Of the lines of a detail view. */
 
 const char *const top_help[] = {
 	"q            quit",

@@ -27,11 +27,11 @@ struct top_view {
 	enum top_table table;
 	enum contention_sort sort;
 	bool all;    /* Links that are not notable, too. */
-	bool detail; /* Of the chosen row. */
+	bool detail; /* Shows the details of the chosen row. */
 	bool help;
 	char filter[TOP_MAX_FILTER + 1]; /* Part of a name; empty: all. */
 	size_t chosen;                   /* Row. */
-	/* Its name when last shown: rows move, the choice stays. */
+	/* Its name when last shown: if rows move, the choice stays. */
 	size_t named;
 	char *name; /* Owned. */
 };
@@ -55,13 +55,13 @@ void top_view_lines(struct top_view *view, struct screen *screen, unsigned colum
 void top_lines_fini(struct top_lines *lines);
 void top_view_fini(struct top_view *view);
 
-/* The text of '?'. */
+/* The help text of '?'. */
 extern const char *const top_help[];
 
 /* Both tables, for scripts. */
 void top_view_text(const struct top_view *view, struct screen *screen, unsigned columns,
 		   struct strbuf *out);
-/* The keys of antiphase.top/1. */
+/* Writes the keys of antiphase.top/1. */
 void top_view_json(const struct top_view *view, struct screen *screen, struct jsonw *w);
 
 #endif

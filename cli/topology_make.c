@@ -30,7 +30,7 @@ print_kinds(FILE *out)
 	      out);
 }
 
-/* Values of the options for cli.h: one of the two, by type. */
+/* Values of the options for cli.h: one member is used, by type. */
 struct option_value {
 	int64_t count;
 	double number;
@@ -175,7 +175,7 @@ print_note(void *ctx, const char *note)
 	fprintf(stderr, "antiphase topology import: %s\n", note);
 }
 
-/* Reads FILE, and the Nodes that HyperNodes match, and writes our JSON. */
+/* Reads FILE, and the Nodes that HyperNodes match, and writes native JSON. */
 static int
 import_and_save(struct import_args *args, const char *path, struct err *err)
 {

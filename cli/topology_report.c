@@ -33,7 +33,7 @@ struct report {
 	bool no_links, print;
 };
 
-/* The neighbors: from a file, or from lldpcli. */
+/* The neighbors, from a file or from lldpcli. */
 static int
 add_neighbours(const struct report *rp, struct observed_node *node, struct err *err)
 {
@@ -70,7 +70,7 @@ add_links(struct observed_node *node, struct err *err)
 	return r;
 }
 
-/* As a document to keep, or as a request: a new string. */
+/* A new string: a document to keep, or a request. */
 static char *
 write_report(const struct observed_node *node, bool as_document)
 {

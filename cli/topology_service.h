@@ -29,7 +29,7 @@ int topology_ask(const char *service, const char *op, const char *body,
 /* The service's plan.  Returns 0 and a new reference, or as topology_ask(). */
 int topology_ask_plan(const char *service, struct topo **ret_topo, struct err *err);
 
-/* Prints 'err' and returns the exit status for what these functions returned. */
+/* Prints 'err' and returns the exit status for an error of these functions. */
 int topology_fail(int error, const struct err *err);
 
 #endif

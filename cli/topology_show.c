@@ -16,9 +16,9 @@
 #include "topology/route.h"
 #include "topology/write.h"
 
-/* ---- What both print ------------------------------------------------------------ */
+/* ---- Shared --------------------------------------------------------------------- */
 
-/* Longer lists of names are cut; the JSON has all. */
+/* Longer lists of names are cut; the JSON has all names. */
 #define MAX_NAMES_LENGTH 40
 
 struct counts {
@@ -201,7 +201,7 @@ show_text(const struct topo *topo, bool with_links)
 static const char *const show_formats[] = { "hypernodes", "k8s-nodes", "k8s-labels",
 					    NULL };
 
-/* What 'format' names, for Kubernetes. */
+/* The output formats for Kubernetes. */
 static int
 show_k8s(const struct topo *topo, const char *format, const char *keys)
 {

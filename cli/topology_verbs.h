@@ -7,7 +7,7 @@
 
 #include "lib/base/cli.h"
 
-/* Their names have two words, "topology show"; argv[0] is the second. */
+/* Their names have two words, "topology show"; argv[0] is the second word. */
 extern const struct cli_verb verb_topology_generate;
 extern const struct cli_verb verb_topology_show;
 extern const struct cli_verb verb_topology_check;

@@ -92,8 +92,8 @@ take_jobs(struct jobs *jobs, const char *path, const char *wanted,
 }
 
 /*
- * The # of an operand PATH#JOB, or NULL for a path alone.  Paths and job names may
- * contain a #: existing files decide.
+ * The '#' of an operand PATH#JOB, or NULL for a path alone.  Paths and job names may
+ * contain a '#'; existing files decide.
  */
 static const char *
 find_hash(const char *operand)

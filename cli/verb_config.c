@@ -76,7 +76,7 @@ get_value(const struct settings *settings, size_t i)
 	};
 }
 
-/* Whether a word is 'name' or begins it up to a dot, or there is no word. */
+/* Whether a word is 'name' or a prefix of it up to a dot, or there are no words. */
 static bool
 is_wanted(const char *name, char *const *words, int n)
 {
@@ -90,7 +90,7 @@ is_wanted(const char *name, char *const *words, int n)
 	return n == 0;
 }
 
-/* Named sections are valid words even if no file has one. */
+/* Named sections are valid words even if no file has them. */
 static bool
 is_kind_of_section(const char *word)
 {

@@ -58,7 +58,7 @@ read_doc(const char *path, struct advice_doc *ret_doc, struct err *err)
 	return error;
 }
 
-/* The subject is neither job nor link: suggests similar names. */
+/* For a subject that is neither job nor link: suggests similar names. */
 static int
 fail_unknown(const struct args *args, const struct advice_doc *doc, struct err *err)
 {
@@ -101,8 +101,8 @@ explain(const struct args *args, const struct advice_doc *doc, struct strbuf *ou
 }
 
 /*
- * Explains the advice of antiphase-scheduler, asked or read from a file.  The exit
- * status.
+ * Explains the advice of antiphase-scheduler, requested or read from a file.  Returns
+ * the exit status.
  */
 static int
 explain_advised(const struct args *args, struct strbuf *out)

@@ -33,7 +33,7 @@ struct picked {
 	VEC(const struct profiled_job *) jobs; /* Borrowed. */
 };
 
-/* Selects by full name, or by the only name that begins so. */
+/* Selects by full name, or by the only name with that prefix. */
 static int
 pick(const struct args *args, const struct screen *screen, struct picked *picked)
 {

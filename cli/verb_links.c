@@ -63,7 +63,7 @@ pick_all(const struct args *args, const struct contention *found, struct picked 
 	}
 }
 
-/* Whether 'name' is the link's own, or one of its ends ("leaf1:p3"). */
+/* Whether 'name' is the link's name, or one of its ends ("leaf1:p3"). */
 static bool
 is_named(const struct contention_link *link, const char *name, bool is_prefix)
 {
@@ -100,7 +100,7 @@ pick_named(const struct contention *found, const char *name, bool is_prefix,
 	for (size_t i = 0; i < found->n_links; i++)
 		if (is_named(&found->links[i], name, is_prefix))
 			vec_push(&picked->links, &found->links[i]);
-	/* A full name selects one direction; the other belongs to it. */
+	/* A full name selects one direction; the other one goes with it. */
 	for (size_t i = 0; i < found->n_links && picked->links.n == 1; i++)
 		if (is_same_cable(picked->links.items[0], &found->links[i]))
 			vec_push(&picked->links, &found->links[i]);

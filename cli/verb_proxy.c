@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verb_proxy.c - 'antiphase proxy': many publishers behind one endpoint. */
+/* verb_proxy.c - 'antiphase proxy': combines many publishers behind one endpoint. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>

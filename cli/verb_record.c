@@ -22,7 +22,7 @@
 
 #define SECOND_NS INT64_C(1000000000)
 #define STEP_NS   (SECOND_NS / 5)
-/* Time in which a running publisher is found. */
+/* Time to find a running publisher. */
 #define PATIENCE_NS (3 * SECOND_NS)
 
 struct args {
@@ -73,7 +73,7 @@ recorder_open(struct recorder *r, const struct args *args, struct err *err)
 static void
 warn_if_no_publisher(struct recorder *r, int64_t now_ns)
 {
-	/* A publisher that was connected may leave: missing frames show that. */
+	/* Missing frames show when a connected publisher leaves. */
 	if (bus_sub_counts(r->sub)->connections)
 		r->is_warned = true;
 	if (r->is_warned || now_ns - r->start_ns < PATIENCE_NS)

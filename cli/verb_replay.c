@@ -2,7 +2,6 @@
 /*
  * verb_replay.c - 'antiphase replay': publish the frames of a file on the bus.
  *
- *
  * Frames of one host keep the distances of that host's monotonic clock, counted from
  * the sending of its first frame.  So the clocks of different hosts need not agree.
  */
@@ -49,7 +48,7 @@ struct replay {
 	struct seq_book *sequences;
 	struct strtab *hosts;
 	VEC(struct pace) paces; /* By the host's number. */
-	int64_t due_ns;         /* Of the last frame. */
+	int64_t due_ns;         /* Time of the last frame. */
 	uint64_t frames, bytes;
 };
 
@@ -86,7 +85,7 @@ replay_fini(struct replay *r)
 	vec_free(&r->paces);
 }
 
-/* Waits for a subscriber; false if none came in time. */
+/* Waits for a subscriber; false if none connected in time. */
 static bool
 await_subscriber(struct replay *r)
 {

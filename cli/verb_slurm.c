@@ -341,7 +341,7 @@ check_site(struct findings *findings, const struct slurm_site *site)
 	slurm_plan_fini(&plan);
 }
 
-/* Checks whether Slurm loads the plug-in here: then sbatch's help has its option. */
+/* Checks whether Slurm loads the plug-in here: sbatch's help then has its option. */
 static void
 check_spank(struct findings *findings)
 {

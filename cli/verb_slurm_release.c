@@ -26,7 +26,7 @@ struct daemon_says {
 	bool is_of_another;
 };
 
-/* Faulty settings do not prevent the release: they may be why the daemon ended. */
+/* Release despite faulty settings, since they may be why the daemon ended. */
 static void
 read_settings(const char *file, struct daemon_says *ret_says)
 {

@@ -21,7 +21,7 @@
 #define MAX_LABELS 4
 
 struct metric {
-	const char *name; /* Borrowed from the text, as all others. */
+	const char *name; /* Borrowed from the text, as the other members. */
 	size_t n_labels;
 	const char *labels[MAX_LABELS], *values[MAX_LABELS];
 	const char *number;

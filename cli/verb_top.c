@@ -37,9 +37,9 @@ struct args {
 struct terminal {
 	SCREEN *screen; /* ncurses' own. */
 	struct top_view view;
-	size_t first; /* Line at the top of what scrolls. */
+	size_t first; /* The first visible line of the scrolling part. */
 	size_t first_detail;
-	bool is_typing; /* Into the filter. */
+	bool is_typing; /* The filter is being typed. */
 	size_t n_rows;  /* At the last drawing. */
 };
 
@@ -92,7 +92,7 @@ draw_body(struct terminal *t, const struct top_lines *lines, size_t room)
 		if (at >= t->first + n)
 			t->first = at - n + 1;
 	}
-	if (lines->chosen == SIZE_MAX) { /* Detail: not beyond its end. */
+	if (lines->chosen == SIZE_MAX) { /* Detail: do not scroll beyond its end. */
 		size_t most = lines->n > room ? lines->n - room : 0;
 
 		t->first_detail = t->first_detail < most ? t->first_detail : most;
@@ -251,7 +251,7 @@ take_key(struct terminal *t, int key)
 		type_filter(t, key);
 		return true;
 	}
-	if (t->view.help) { /* Any key goes back. */
+	if (t->view.help) { /* Any key leaves the help. */
 		t->view.help = false;
 		return key != 'q';
 	}

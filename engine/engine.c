@@ -60,7 +60,7 @@ flow_is_sound(const struct engine *e, const struct engine_flow *flow,
 		cap_bps = min_of(cap_bps, e->fluid.links[flow->links[i]].capacity_bps);
 	}
 	if (flow->bytes > 0 && flow->n_links && !(cap_bps > 0))
-		return false; /* A link without capacity: would never end. */
+		return false; /* Without capacity the flow would never end. */
 	*ret_alone_ns = max_of(*ret_alone_ns, flow->bytes * 8e9 / cap_bps);
 	return true;
 }
@@ -68,7 +68,7 @@ flow_is_sound(const struct engine *e, const struct engine_flow *flow,
 static bool
 job_is_sound(const struct engine *e, const struct engine_job *job)
 {
-	double longest_ns = 0; /* Segment, without contention. */
+	double longest_ns = 0; /* Of the segment, without contention. */
 
 	if (!job->n_segments || job->arrival_ns < 0 || job->shift_ns < 0 ||
 	    job->stop_ns < 0 || job->grid_ns < 0 || !isfinite(job->jitter_frac) ||
@@ -90,7 +90,7 @@ job_is_sound(const struct engine *e, const struct engine_job *job)
 		longest_ns = max_of(longest_ns,
 				    max_of(isolated_ns, (double)seg->compute_ns));
 	}
-	/* Iterations without end that take no time would never let us go. */
+	/* Endless iterations of zero length would loop forever. */
 	return job->max_iterations || longest_ns > ENGINE_BATCH_NS;
 }
 
@@ -111,11 +111,11 @@ engine_add_job(struct engine *e, const struct engine_job *spec, uint32_t *ret_jo
 	return 0;
 }
 
-/* Jobs came or left: decides again which flows are private. */
+/* Decides again which flows are private, after jobs came or left. */
 static void
 rebuild(struct engine *e)
 {
-	/* What the gate counted may be private soon: such a job asks again. */
+	/* Flows that the gate counted may become private: their job asks again. */
 	for (size_t i = 0; i < e->jobs.n; i++)
 		if (e->jobs.items[i]->is_admitted)
 			gate_leave(e, e->jobs.items[i]);
@@ -127,7 +127,7 @@ rebuild(struct engine *e)
 	for (size_t i = 0; i < e->jobs.n; i++)
 		job_refresh(e, e->jobs.items[i]);
 	if (e->gate.waiters.n)
-		gate_release(e); /* Fewer links may be ones to wait for. */
+		gate_release(e); /* Waiting jobs may have fewer links to wait for. */
 }
 
 /* ------ The loop ------ */
@@ -166,7 +166,7 @@ handle_due(struct engine *e, double limit_ns)
 	return n_events;
 }
 
-/* Gives the flows their rates, and the queue the times that follow. */
+/* Solves for the rates, and updates the times in the queue. */
 static void
 settle(struct engine *e)
 {
@@ -221,7 +221,7 @@ engine_stop(struct engine *e)
 	e->is_stopping = true;
 }
 
-/* ------ What there is to read ------ */
+/* ------ Results ------ */
 
 double
 engine_now_ns(const struct engine *e)

@@ -31,7 +31,7 @@
 
 struct engine;
 
-#define ENGINE_NEVER INT64_MAX /* As a time: not at all. */
+#define ENGINE_NEVER INT64_MAX /* A time that never comes. */
 
 struct engine_flow {
 	const uint32_t *links; /* Borrowed until engine_add_job() returns. */
@@ -55,7 +55,7 @@ enum engine_pacing {
 			      * wait for the next point of the grid. */
 	ENGINE_PACE_GATE,    /* Work-conserving slots: wait only while another
 			      * gated job uses a link of ours; by slot order. */
-	ENGINE_PACE_STEER,   /* What the observer's 'wait_ns' returns. */
+	ENGINE_PACE_STEER,   /* The observer's 'wait_ns' returns the waits. */
 };
 
 struct engine_job {
@@ -63,12 +63,12 @@ struct engine_job {
 	uint32_t n_segments;                   /* At least 1. */
 	int64_t arrival_ns;                    /* Enters the system. */
 	int64_t shift_ns;        /* Delay of the first iteration after arrival. */
-	int64_t stop_ns;         /* Leaves then, also amid an iteration; or NEVER. */
-	uint64_t max_iterations; /* Leaves after so many; 0: unlimited. */
+	int64_t stop_ns;         /* Leaves then, even amid an iteration; or NEVER. */
+	uint64_t max_iterations; /* The job leaves after these; 0: unlimited. */
 	double jitter_frac;      /* Std deviation of each compute time, relative. */
 	enum engine_pacing pacing;
 	int64_t grid_ns;      /* Ideal iteration time, for REALIGN and GATE. */
-	double deadband_frac; /* Of grid_ns; 0: CASSINI's 0.05. */
+	double deadband_frac; /* Fraction of grid_ns; 0: CASSINI's 0.05. */
 };
 
 /* Called in order of time; any may be NULL. */
@@ -94,15 +94,15 @@ struct engine_observer {
 	void (*on_sent)(void *ctx, uint32_t job, uint32_t flow, double start_ns,
 			double end_ns, double rate_bps, double ecn_packets);
 	/*
-	 * MLTCP and the like: a factor, above 0, for the weights of a job's flows
-	 * in its next segment.
+	 * MLTCP and the like: returns a factor, above 0, for the weights of a job's
+	 * flows in its next segment.
 	 */
 	double (*flow_weight)(void *ctx, uint32_t job, uint64_t iteration,
 			      uint32_t segment);
 	/*
-	 * Of ENGINE_PACE_STEER: a segment has come to its flows.  Returns how long
-	 * they wait, and is called again after that, until it returns 0; then they
-	 * start.  These waits are within the iteration.
+	 * With ENGINE_PACE_STEER: called when a segment's flows are due.  Returns how
+	 * long they wait; it is called again after that wait, until it returns 0 and
+	 * the flows start.  These waits are within the iteration.
 	 */
 	double (*wait_ns)(void *ctx, uint32_t job, uint64_t iteration, uint32_t segment,
 			  double now_ns);
@@ -137,9 +137,9 @@ struct engine_link_stats {
 
 struct engine_job_stats {
 	uint64_t n_iterations;  /* Finished. */
-	double end_ns;          /* When it left; negative while it has not. */
+	double end_ns;          /* When the job left; negative until then. */
 	uint64_t n_corrections; /* Waits ordered by the pacing. */
-	double waited_ns;       /* Their sum. */
+	double waited_ns;       /* The sum of these waits. */
 	double packets;         /* Sent; only if 'measure_links'. */
 	double ecn_packets;     /* Estimated marks on them; likewise. */
 };
@@ -166,43 +166,42 @@ uint64_t engine_run(struct engine *engine, int64_t until_ns);
 void engine_stop(struct engine *engine);
 
 /*
- * Stores all that the future depends on, except jitter and hooks, as
- * engine_state_size() numbers (times in nanoseconds from now, or from a job's grid).
- * After two states that are equal, to the nanosecond of a batch, the same follows.
- * Between calls of engine_run().
+ * Stores the state as engine_state_size() numbers, without jitter and hooks (times in
+ * nanoseconds from now, or from a job's grid).  From two states that are equal within a
+ * nanosecond the run continues identically.  Call it between calls of engine_run().
  */
 size_t engine_state_size(const struct engine *engine);
 void engine_state(const struct engine *engine, double *ret_state);
 
 /*
- * Where a job is in an iteration, so that it can resume there in another engine.
- * Without pacing.
+ * A job's position in an iteration, to resume it in another engine.  Only for jobs
+ * without pacing.
  */
 struct engine_point {
-	double since_ns; /* The iteration began so long ago; 0 or below: it will begin. */
-	uint32_t segment;  /* The running one, as the rest. */
+	double since_ns;   /* Time since the iteration began; 0 or below: not yet. */
+	uint32_t segment;  /* The running one; also of the members below. */
 	double compute_ns; /* Left to compute. */
 	double send_ns;    /* Until its flows start. */
-	double *left;      /* Owned.  By flow: the share of its bytes, 0 to 1. */
+	double *left;      /* Owned.  By flow: the share of its bytes left, 0 to 1. */
 	uint32_t n_flows;
 };
 
 void engine_point_fini(struct engine_point *point); /* Accepts a zeroed one. */
-/* Between calls of engine_run(). */
+/* Call it between calls of engine_run(). */
 void engine_job_point(const struct engine *engine, uint32_t job,
 		      struct engine_point *ret_point);
-/* Where the isolated job would be after this share, below 1, of an iteration. */
+/* The position of the isolated job after this share, below 1, of an iteration. */
 void engine_point_amid(const struct engine *engine, uint32_t job, double share,
 		       struct engine_point *ret_point);
 /*
- * Makes a job that was just added begin there, not with an iteration.  Returns 0, or
- * -EINVAL: it has begun, it is paced, or the point is not of this job.
+ * Makes a job that was just added begin at 'point'.  Returns 0, or -EINVAL if the job
+ * has begun or is paced, or if the point is not of this job.
  */
 int engine_job_resume(struct engine *engine, uint32_t job,
 		      const struct engine_point *from);
 /*
- * Iterations that the job has finished, plus the finished share of the present one, by
- * its isolated time.
+ * Iterations that the job has finished, plus the finished share of the current one by
+ * isolated time.
  */
 double engine_job_progress(const struct engine *engine, uint32_t job);
 

@@ -31,35 +31,35 @@ struct measure;
 
 struct segment {
 	double compute_ns, offset_ns;
-	double private_ns; /* The longest of its private flows, alone. */
+	double private_ns; /* The longest of its private flows, without contention. */
 	uint32_t first_flow, n_flows;
 	uint32_t n_shared;    /* Flows that are not private. */
 	double *flow_weights; /* As given; NULL without a weight hook.  Owned. */
 };
 
 enum job_state {
-	JOB_WAITING, /* For 'start_ns', to begin an iteration. */
-	JOB_RUNNING, /* A segment. */
+	JOB_WAITING, /* Until 'start_ns', to begin an iteration. */
+	JOB_RUNNING, /* Runs a segment. */
 	JOB_LEFT,
 };
 
 struct job {
 	enum job_state state;
 	uint32_t id;
-	uint32_t segment;      /* Running. */
+	uint32_t segment;      /* The running one. */
 	uint32_t n_left;       /* Shared flows still sending. */
 	bool is_sent;          /* The segment's flows have started. */
 	bool is_gated;         /* Waits for the gate; listed there. */
 	bool is_admitted;      /* Counted at the gate, but has not yet started. */
 	bool is_told;          /* on_flows has been called, or is not needed. */
-	bool is_steered;       /* 'wait_ns' has had the segment's flows wait. */
-	double start_ns;       /* Of the iteration. */
-	double compute_end_ns; /* Of the segment. */
-	double send_ns;        /* Its flows start, or started, then. */
-	double private_end_ns; /* Its private flows end; once sent. */
-	double weight_factor;  /* Of its flows, from the hook; once sent. */
+	bool is_steered;       /* 'wait_ns' has delayed the segment's flows. */
+	double start_ns;       /* Start of the iteration. */
+	double compute_end_ns; /* End of the segment's computing. */
+	double send_ns;        /* Start of the segment's flows. */
+	double private_end_ns; /* End of its private flows; once sent. */
+	double weight_factor;  /* For its flows' weights, from the hook. */
 	double *left; /* By flow of the segment: the share to send; NULL: all.  Owned. */
-	struct engine_point *from; /* Where it is to begin; NULL: there.  Owned. */
+	struct engine_point *from; /* Where it begins; NULL: at once.  Owned. */
 	double stop_ns;            /* INFINITY: never. */
 
 	uint32_t n_segments;
@@ -111,10 +111,10 @@ struct job *job_new(struct engine *e, uint32_t id, const struct engine_job *spec
 void job_free(struct job *job);
 
 /*
- * Does what the job has to do at e->now_ns and returns when it wants to be
- * asked again, not later than is due but perhaps earlier; INFINITY: when one
- * of its flows finishes, or the gate opens, or never.  Counts in '*n_events'
- * what was done.
+ * Does what is due for the job at e->now_ns, and adds the number of events to
+ * '*n_events'.  Returns the time of the next call, which may be too early but not too
+ * late; INFINITY: call again when one of its flows finishes or the gate opens, or
+ * never.
  */
 double job_advance(struct engine *e, struct job *job, uint64_t *n_events);
 
@@ -126,7 +126,7 @@ job_flow_ns(const struct engine *e, const struct job *job, uint32_t i)
 	       fluid_alone_ns(&e->fluid, job->segments[job->segment].first_flow + i);
 }
 
-/* Takes from the fluid which flows are private; also during a run. */
+/* Updates which flows are private, from the fluid; also during a run. */
 void job_refresh(struct engine *e, struct job *job);
 
 /* ------ gate.c ------ */
@@ -138,23 +138,23 @@ void gate_fini(struct gate *gate);
  * here on; if not, the job is put on the list.
  */
 bool gate_ask(struct engine *e, struct job *job);
-/* One flow of a gated job more or less is sending. */
+/* A flow of a gated job has started or stopped sending. */
 void gate_flow_start(struct engine *e, uint32_t flow);
 void gate_flow_end(struct engine *e, uint32_t flow);
-/* A job that waits, or may send but has not begun, leaves. */
+/* Removes a job that waits, or that may send but has not begun. */
 void gate_leave(struct engine *e, struct job *job);
-/* If 'gate.is_changed': lets jobs go on that may; they are due now. */
+/* If 'gate.is_changed': admits waiting jobs that may send; they are due now. */
 void gate_release(struct engine *e);
 
 /* ------ measure.c ------ */
 
 struct measure *measure_new(uint32_t n_links, double mtu_bytes, const bool *unmarked);
 void measure_free(struct measure *m);
-/* After a rebuild of the fluid; measure_flush() came before it. */
+/* Call it after a rebuild of the fluid, which measure_flush() must precede. */
 void measure_rebuild(struct measure *m, const struct engine *e);
-/* Before a flow that is active is stopped. */
+/* Call it before an active flow stops. */
 void measure_flow_end(struct measure *m, const struct engine *e, uint32_t flow);
-/* After a solve, with its results in the fluid. */
+/* Call it after each solve of the fluid. */
 void measure_batch(struct measure *m, const struct engine *e);
 /* Brings everything up to e->now_ns. */
 void measure_flush(struct measure *m, const struct engine *e);

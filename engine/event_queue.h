@@ -51,7 +51,7 @@ event_queue_lower(struct event_queue *q, uint32_t id, double key_ns)
 		event_queue_lower__(q, place, key_ns);
 }
 
-/* True if more than one entry is at or before 'limit_ns'; heap[0] being so. */
+/* True if an entry besides heap[0], which must be, is at or before 'limit_ns'. */
 static inline bool
 event_queue_has_second(const struct event_queue *q, double limit_ns)
 {

@@ -52,7 +52,7 @@ fluid_fini(struct fluid *fl)
 	vec_free(&fl->changed);
 }
 
-/* Makes room for one more flow.  realloc() knows no alignment, so by hand. */
+/* Makes room for one more flow; copies by hand, since realloc() does not align. */
 static void
 reserve_flow(struct fluid *fl)
 {
@@ -114,7 +114,7 @@ fluid_set_weight(struct fluid *fl, uint32_t flow, double weight)
 {
 	if (weight == fl->flows[flow].weight)
 		return;
-	/* What a part remembers is for the weights it had. */
+	/* Remembered rates hold only for the old weights. */
 	if (fl->specs[flow].part != FLUID_NONE)
 		fluid_dissolve_part(fl, fl->specs[flow].part);
 	fl->has_new_weights = true;
@@ -133,7 +133,7 @@ fluid_rebuild(struct fluid *fl)
 	fl->started.n = 0;
 	vec_reserve(&fl->set, fl->n_flows);
 	vec_reserve(&fl->changed, fl->n_flows);
-	/* One slot more than links, as solves lay out the next one ahead. */
+	/* One slot more than links: a solve prepares the next slot ahead. */
 	fl->slots.n = fl->slots_of_flow.n = 0;
 	vec_reserve(&fl->slots, fl->n_links + 1);
 	vec_reserve(&fl->slots_of_flow, fl->hops.n);
@@ -147,8 +147,8 @@ fluid_rebuild(struct fluid *fl)
 }
 
 /*
- * A flow weighs on each distinct link of its path with its cap; an owner with
- * the largest sum of any of its groups; a link can be exceeded if the owners
+ * A flow can load each distinct link of its path with its cap; an owner can load it
+ * with the largest sum of any of its groups.  A link can be exceeded if the owners
  * together exceed it.
  */
 static void

@@ -37,16 +37,16 @@
 #include "lib/base/vec.h"
 
 #define FLUID_NONE UINT32_MAX
-/* Shares beyond the last slot's, for a solve to read past it. */
+/* Padding after the last slot's share, which a solve may read. */
 #define FLUID_N_BEYOND 3
 /* In place of a slot: the link is not hot. */
 #define FLUID_COLD (UINT32_MAX - 1)
-/* Flows in a part at most. */
+/* Most flows in a part. */
 #define FLUID_PART_MAX 8
-/* Two sums of capacities, or two levels, closer than this are the same. */
+/* Two sums of capacities, or two levels, closer than this count as equal. */
 #define FLUID_REL_TOL 1e-12
 
-/* fmax() and fmin() without their care for NaN, which costs a call. */
+/* fmax() and fmin() without NaN handling, which would cost a call. */
 static inline double
 max_of(double a, double b)
 {
@@ -66,9 +66,9 @@ struct fluid_flow {
 	double cap_level; /* cap / weight. */
 	double weight;
 	uint32_t bottleneck; /* A link, or FLUID_NONE: at its cap. */
-	uint32_t mark;       /* Of the solve that last had it in its set, */
-	uint32_t place;      /* at this place. */
-	uint32_t first_hop;  /* In fluid.hops: its live links. */
+	uint32_t mark;       /* The last solve that had the flow in its set. */
+	uint32_t place;      /* The flow's place in that set. */
+	uint32_t first_hop;  /* Of its live links, in fluid.hops. */
 	uint32_t n_hops;
 	uint32_t owner; /* The job, for the caller. */
 	bool is_active;
@@ -88,7 +88,7 @@ struct fluid_member {
 
 struct fluid_link {
 	double capacity_bps;
-	double hot_bps;    /* The capacity and a rounding error. */
+	double hot_bps;    /* The capacity plus a rounding error. */
 	double capsum_bps; /* Sum of need_bps of the active flows. */
 	uint32_t first;    /* In fluid.members; only if live. */
 	uint32_t n_members;
@@ -112,28 +112,28 @@ struct fluid_open {
 /* A hot link of a solve: what the flows of the set may share. */
 struct fluid_slot {
 	double open_bps;     /* Left for flows of the set not yet fixed. */
-	double open_weight;  /* Of those. */
-	double fill_level;   /* At which it filled; INFINITY: it did not. */
+	double open_weight;  /* Weight of those flows. */
+	double fill_level;   /* Level at which it filled; INFINITY: it did not. */
 	uint32_t n_open;     /* Flows of the set not yet fixed. */
-	uint32_t n_flows;    /* Flows of the set, */
-	uint32_t first_flow; /* in fluid.flows_of_slot. */
+	uint32_t n_flows;    /* Flows of the set on the link. */
+	uint32_t first_flow; /* In fluid.flows_of_slot. */
 	uint32_t link;
 	double free_bps; /* Capacity that frozen flows leave; at least 0. */
-	double weight;   /* Of the flows of the set. */
+	double weight;   /* Weight of the set's flows. */
 	double frozen_max_level;
 	bool is_stale; /* To be scanned: flows joined the set. */
 };
 
-/* What stays as it was given; read when flows start, and for a rebuild. */
+/* A flow's fixed parameters, read when it starts and for a rebuild. */
 struct fluid_spec {
 	double cap_bps;      /* Path and own limit; INFINITY: neither. */
-	double need_bps;     /* That, rounded up to 1 b/s: so that sums are exact. */
+	double need_bps;     /* cap_bps rounded up to 1 b/s, so that sums are exact. */
 	double work;         /* bits * 1e9: nanoseconds at 1 b/s. */
 	uint32_t first_link; /* In fluid.paths. */
 	uint32_t n_links;
 	uint32_t group;  /* Flows of one owner in different groups never meet. */
 	uint32_t part;   /* In fluid.parts, or FLUID_NONE. */
-	uint8_t bit;     /* In the part's sets. */
+	uint8_t bit;     /* The flow's bit in the part's sets. */
 	bool is_retired; /* Will not start again. */
 };
 
@@ -154,7 +154,7 @@ struct fluid {
 	uint32_t n_links;
 	bool keeps_all;       /* All links are live: for measurement. */
 	bool is_stale;        /* Flows came or went: fluid_rebuild() is due. */
-	bool has_new_weights; /* Weights change: nothing can be remembered. */
+	bool has_new_weights; /* Weights change, so rates cannot be remembered. */
 
 	uint32_t n_flows, flows_capacity;
 	struct fluid_flow *flows; /* Owned.  By flow id, as the next two. */
@@ -169,7 +169,7 @@ struct fluid {
 	/* The batch that fluid_solve() will end. */
 	VEC(uint32_t) touched;       /* Live links whose members changed. */
 	VEC(uint32_t) started;       /* Flows; may also have stopped again. */
-	VEC(uint32_t) touched_parts; /* Whose active set changed. */
+	VEC(uint32_t) touched_parts; /* Parts whose active set changed. */
 
 	/* Scratch and result of a solve. */
 	uint32_t mark;
@@ -183,8 +183,8 @@ struct fluid {
 	uint64_t n_solves, n_set_sum, n_passes;
 	/*
 	 * Owned.  By link: FLUID_COLD unless capsum > capacity as of the last solve,
-	 * else its slot, and FLUID_NONE between solves.  Apart from the links, for
-	 * it is what a solve asks of each hop.
+	 * else its slot, and FLUID_NONE between solves.  Separate from the links, since
+	 * a solve reads it for each hop.
 	 */
 	uint32_t *slot_of_link;
 };
@@ -203,8 +203,8 @@ uint32_t fluid_add_flow(struct fluid *fl, uint32_t owner, uint32_t group,
 			double cap_bps, double weight);
 
 /*
- * The flow will not start again; it must not be active.  When many are, links
- * may have ceased to be ones that can be exceeded, and a rebuild is due.
+ * Retires a flow that is not active: it will not start again.  After many of these a
+ * rebuild is due, since fewer links can be exceeded.
  */
 void fluid_retire(struct fluid *fl, uint32_t flow);
 
@@ -214,7 +214,7 @@ void fluid_retire(struct fluid *fl, uint32_t flow);
  */
 void fluid_rebuild(struct fluid *fl);
 
-/* The flow has no live link: it always gets its cap, need not be started. */
+/* True if the flow has no live link: it always gets its cap and need not be started. */
 static inline bool
 fluid_is_private(const struct fluid *fl, uint32_t flow)
 {
@@ -228,19 +228,19 @@ fluid_alone_ns(const struct fluid *fl, uint32_t flow)
 	return fl->specs[flow].work / fl->specs[flow].cap_bps;
 }
 
-/* For the next start of a flow that is not active. */
+/* Takes effect at the flow's next start; the flow must not be active. */
 void fluid_set_weight(struct fluid *fl, uint32_t flow, double weight);
 
 /*
  * Ends a batch of starts and stops: gives every flow its rate and finish time.
- * 'changed' then lists the flows whose finish time is a new one, and 'set'
- * those that were looked at.
+ * 'changed' then lists the flows with a new finish time, and 'set' the flows that were
+ * filled again.
  */
 void fluid_solve(struct fluid *fl, double now_ns);
 
 /* ------ Between the files of the fluid ------ */
 
-/* fluid_links.c: an active flow on the lists of its live links. */
+/* fluid_links.c: lists an active flow on its live links. */
 void fluid_enter_links(struct fluid *fl, uint32_t flow);
 void fluid_leave_links(struct fluid *fl, uint32_t flow);
 /* Empties those lists. */
@@ -264,7 +264,7 @@ fluid_set_rate(struct fluid *fl, uint32_t f, struct fluid_flow *flow, double rat
 void fluid_find_parts(struct fluid *fl);
 void fluid_free_parts(struct fluid *fl);
 void fluid_solve_parts(struct fluid *fl, double now_ns);
-/* The part's flows are as others from now on. */
+/* Dissolves a part: from now on its flows are solved like others. */
 void fluid_dissolve_part(struct fluid *fl, uint32_t part);
 
 static inline void
@@ -276,7 +276,7 @@ fluid_touch_part(struct fluid *fl, uint32_t p, struct fluid_part *part)
 	fl->touched_parts.items[fl->touched_parts.n++] = p;
 }
 
-/* An active flow makes itself known: to its part, or to its links. */
+/* Registers an active flow with its part, or with its links. */
 static inline void
 fluid_enter(struct fluid *fl, uint32_t f)
 {

@@ -44,7 +44,7 @@ fluid_leave_links(struct fluid *fl, uint32_t f)
 
 		members[hop->place] = members[--link->n_members];
 		fl->hops.items[members[hop->place].hop].place = hop->place;
-		/* Exact for whole numbers; for others the drift ends here. */
+		/* Exact for whole numbers; an empty link resets rounding drift. */
 		link->capsum_bps = link->n_members ? link->capsum_bps - need_bps : 0;
 		touch(fl, hop->link, link);
 	}

@@ -19,7 +19,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/unionfind.h"
 
-/* All tables together; a simulation of any size shall stay small. */
+/* Limit of all tables together. */
 #define MAX_TABLE_BYTES ((size_t)4 << 20)
 
 /* ------ Finding the parts ------ */
@@ -48,7 +48,7 @@ join_flows(const struct fluid *fl, uint32_t *parents)
 	free(firsts);
 }
 
-/* As far as the budget goes; parts beyond it are none. */
+/* Makes parts within the budget; flows beyond it belong to no part. */
 static void
 give_tables(struct fluid *fl)
 {
@@ -75,7 +75,7 @@ fluid_find_parts(struct fluid *fl)
 	fluid_free_parts(fl);
 	for (uint32_t f = 0; f < fl->n_flows; f++)
 		fl->specs[f].part = FLUID_NONE;
-	/* Measurement wants to see each flow on its links. */
+	/* Measurement needs every flow on its links. */
 	if (fl->keeps_all || fl->has_new_weights || !fl->n_flows)
 		return;
 	parents = xcalloc(fl->n_flows, sizeof *parents);

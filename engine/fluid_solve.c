@@ -43,7 +43,7 @@ static void fill(struct fluid *fl);
 static bool pull_broken(struct fluid *fl);
 static void commit(struct fluid *fl, double now_ns);
 
-/* By bool: what counts, and what ends a slot's part in a filling. */
+/* By bool: whether to count, and the share of a slot that is done. */
 static const double ONE_IF[] = { 0, 1 };
 static const double INFINITY_IF[] = { 0, INFINITY };
 
@@ -201,7 +201,7 @@ tabulate(struct fluid *fl)
 			slots[n_slots].link = l;
 			slots[n_slots].is_stale = false;
 			n_slots += is_new;
-			/* Its list has it already if it joined from there. */
+			/* The slot's list has a flow that joined from its scan. */
 			slots[s].is_stale |= s != from_slot;
 			slots_of_flow[n_hops++] = s;
 		}
@@ -233,7 +233,7 @@ scan_link(struct fluid *fl, uint32_t s)
 		bool is_frozen = flow->mark != mark;
 		double frozen;
 
-		/* Once a flow and solve, unlike what follows. */
+		/* Taken at most once per flow and solve, unlike the code below. */
 		if (flow->bottleneck == l && is_frozen) {
 			join_set(fl, members[m].flow, s);
 			is_frozen = false;
@@ -299,7 +299,7 @@ close_set(struct fluid *fl)
 	}
 }
 
-/* Draws in frozen flows above the level at which a link filled; any? */
+/* Draws in frozen flows above the level at which a link filled; true if any. */
 static bool
 pull_broken(struct fluid *fl)
 {
@@ -334,8 +334,8 @@ commit(struct fluid *fl, double now_ns)
 /* ------ Water-filling ------ */
 
 /*
- * Fixes an open flow at 'level', and lets its links know, but for that of slot
- * 'filled', which needs to know no more.
+ * Fixes an open flow at 'level', and updates its links, except the one of slot
+ * 'filled', which is done.
  */
 static inline void
 fix_flow(struct fluid *fl, struct fluid_open *open, double level, uint32_t bottleneck,
@@ -419,8 +419,8 @@ fill_one(struct fluid *fl, double level)
 }
 
 /*
- * The least of 'n' shares, at least one.  Four chains of minima, as each waits
- * for the one before it; three shares beyond the end are INFINITY for that.
+ * The least of 'n' shares, at least one.  Four chains of minima run in parallel; the
+ * three shares beyond the end are INFINITY for that.
  */
 static inline double
 least_share(const double *shares, uint32_t n)

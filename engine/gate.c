@@ -24,7 +24,7 @@
 #include "engine/engine_internal.h"
 #include "lib/base/alloc.h"
 
-/* Fairness against throughput; by hand. */
+/* A compromise between fairness and throughput, chosen by hand. */
 #define MAX_OVERTAKEN 4
 
 static bool can_go(struct engine *e, const struct job *job);
@@ -176,7 +176,7 @@ gate_release(struct engine *e)
 
 /* ------ A job's links ------ */
 
-/* The flow, if the gate has to do with it: it is not private and has work. */
+/* Each flow that the gate controls: not private, with bytes to send. */
 #define FOREACH_GATED_FLOW(e, job, f)                                      \
 	for (uint32_t f = (job)->segments[(job)->segment].first_flow,      \
 		      end__ = f + (job)->segments[(job)->segment].n_flows; \
@@ -272,7 +272,7 @@ reserve(struct engine *e, const struct job *job)
 			e->gate.reserved[*l] = e->gate.stamp;
 }
 
-/* The aged waiter that comes next after 'after' (NULL: the first); NULL: none. */
+/* The aged waiter that comes next after 'after' (NULL: the first), or NULL. */
 static struct job *
 oldest_aged(struct engine *e, const struct job *after)
 {

@@ -59,7 +59,7 @@ job_new(struct engine *e, uint32_t id, const struct engine_job *spec)
 	return job;
 }
 
-/* From here on the job is as if it had been here all the time. */
+/* Releases the point that the job resumed from. */
 static void
 forget_point(struct job *job)
 {
@@ -85,7 +85,7 @@ job_free(struct job *job)
 
 /* ------ The parts of a segment ------ */
 
-/* How long the private ones of its flows take. */
+/* How long its private flows take. */
 static double
 private_ns(const struct engine *e, const struct job *job)
 {
@@ -141,7 +141,7 @@ begin_segment(struct engine *e, struct job *job, uint32_t segment)
 	const struct segment *seg = &job->segments[segment];
 	double compute_ns = seg->compute_ns, offset_ns = seg->offset_ns;
 
-	/* Flows that start amid the computing start at the same point of it. */
+	/* Flows that start during computing keep their relative place in it. */
 	if (job->jitter_frac > 0 && compute_ns > 0) {
 		double factor = max_of(0, 1 + job->jitter_frac * rng_normal(&job->rng));
 
@@ -157,7 +157,7 @@ begin_segment(struct engine *e, struct job *job, uint32_t segment)
 	job->is_told = !seg->n_flows || !e->observer.on_flows;
 	job->is_steered = false;
 	job->private_end_ns = 0;
-	/* Nothing can delay private flows: no event of their own. */
+	/* Private flows are never delayed, so they need no events. */
 	if (seg->n_flows && !seg->n_shared && job->is_told && !seg->flow_weights &&
 	    job->pacing != ENGINE_PACE_STEER) {
 		job->is_sent = true;
@@ -165,7 +165,7 @@ begin_segment(struct engine *e, struct job *job, uint32_t segment)
 	}
 }
 
-/* Goes on where it was in another engine. */
+/* Resumes at the point from another engine. */
 static void
 resume(struct engine *e, struct job *job)
 {
@@ -278,7 +278,7 @@ end_segment(struct engine *e, struct job *job)
 
 /* ------ What is due ------ */
 
-/* True if the segment's flows, which are due, are to wait on; until 'send_ns'. */
+/* True if the segment's flows, which are due, must wait on, until 'send_ns'. */
 static bool
 is_steered_to_wait(struct engine *e, struct job *job)
 {
@@ -368,7 +368,7 @@ job_advance(struct engine *e, struct job *job, uint64_t *n_events)
 			return min_of(next_ns, job->stop_ns);
 		++*n_events;
 		end_segment(e, job);
-		/* Iterations without end in no time must not keep us here. */
+		/* Endless iterations of zero length would loop forever. */
 		if (job->state == JOB_WAITING && e->is_stopping)
 			return min_of(job->start_ns, job->stop_ns);
 	}
@@ -385,7 +385,7 @@ job_refresh(struct engine *e, struct job *job)
 
 	if (job->state == JOB_LEFT)
 		return;
-	/* Private flows under way that are private no longer go on in the fluid. */
+	/* Running flows that are no longer private continue in the fluid. */
 	for (uint32_t i = 0; was_private && i < now->n_flows; i++) {
 		uint32_t f = now->first_flow + i;
 		double end_ns = job->send_ns + job_flow_ns(e, job, i);
@@ -393,7 +393,7 @@ job_refresh(struct engine *e, struct job *job)
 		if (fluid_is_private(fl, f) || fl->flows[f].is_active)
 			continue;
 		if (job->send_ns > e->now_ns) {
-			job->is_sent = false; /* begin_segment() had looked ahead. */
+			job->is_sent = false; /* Set by begin_segment(). */
 			job->private_end_ns = 0;
 			event_queue_lower(&e->queue, job->id, e->now_ns);
 			break;

@@ -14,7 +14,7 @@
 #include "engine/engine_internal.h"
 #include "lib/base/alloc.h"
 
-/* Demand beyond the capacity by less is rounding. */
+/* Demand above the capacity by less than this is rounding. */
 #define FITS_REL_TOL 1e-9
 
 struct link_record {

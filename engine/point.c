@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point.c - where a job is in an iteration, and to go on from there in another engine. */
+/* point.c - a job's position in an iteration, and how to resume from it. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -58,7 +58,7 @@ left_of_flow(const struct engine *e, const struct job *job, uint32_t i)
 		left = (job->send_ns + job_flow_ns(e, job, i) - e->now_ns) /
 		       fluid_alone_ns(&e->fluid, f);
 	else
-		return 0; /* It has ended. */
+		return 0; /* The flow has ended. */
 	return min_of(max_of(0, left), 1);
 }
 
@@ -90,7 +90,7 @@ engine_job_point(const struct engine *e, uint32_t id, struct engine_point *ret)
 					   : 1;
 }
 
-/* What is left of it 'at_ns' after its begin, isolated. */
+/* The position 'at_ns' into the isolated segment. */
 static void
 point_in_segment(const struct engine *e, const struct segment *seg, double at_ns,
 		 struct engine_point *ret)
@@ -127,7 +127,7 @@ engine_point_amid(const struct engine *e, uint32_t id, double share,
 	point_in_segment(e, &job->segments[s], at_ns, ret);
 }
 
-/* It fits the job, and is finite. */
+/* True if the point is finite and fits the job. */
 static bool
 is_point_of(const struct job *job, const struct engine_point *point)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * state.c - all that the future depends on, relative to now, to detect a repetition.
- */
+/* state.c - the state of all jobs relative to now, to detect repetitions. */
 #include <math.h>
 
 #include "engine/engine_internal.h"

@@ -41,7 +41,7 @@ admit(void *state, const struct pol_view *view, const struct pol_job *job)
 	struct state *s = state;
 
 	(void)view;
-	/* In order: ids are numbered by arrival. */
+	/* Ids are numbered by arrival. */
 	if (job->id != s->last + 1 ||
 	    (s->n_wanted && (double)(s->n_wanted + job->n_gpus) > s->max_wanted))
 		return false;

@@ -36,7 +36,7 @@ is_there(const struct pol_view *view, const struct pol_plan *plan,
 		      grant->n_pieces * sizeof *job->pieces) == 0;
 }
 
-/* Whether it may be placed anew. */
+/* Whether the job may be placed anew. */
 static bool
 may_move(const struct pol_view *view, const struct pol_place *scatters,
 	 const void *state, const struct pol_grant *grant)
@@ -168,7 +168,7 @@ follow(const struct augment_room *room, struct pol_plan *plan)
 	}
 }
 
-/* Where shares of CPUs differ, they may be missing at the new place. */
+/* With uneven shares, the new node may lack the CPUs. */
 static bool
 has_cpus(const struct pol_plan *plan, const struct pol_view *view)
 {

@@ -44,7 +44,7 @@ struct augment_room {
 	VEC(uint32_t) stays;  /* By id: the last plan in which its group stayed. */
 	VEC(uint32_t) leader; /* By id: its grant. */
 	VEC(uint32_t) movers; /* Grants that are placed anew. */
-	/* By node: free without the movers; as the policy placed them; as we do. */
+	/* By node: free without movers; as the policy placed them; as placed here. */
 	VEC(uint32_t) room, theirs, ours;
 	VEC(uint32_t) nodes, racks; /* In random order; nodes of a rack are adjacent. */
 	VEC(uint32_t) scratch;

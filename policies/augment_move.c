@@ -10,7 +10,7 @@
 #include "lib/base/rng.h"
 #include "policies/places.h"
 
-#define TRIES 4 /* To have a job in no more racks. */
+#define TRIES 4 /* Attempts to place a job in no more racks. */
 
 /* ---- Pieces ---------------------------------------------------------------------- */
 
@@ -74,7 +74,7 @@ begin(struct augment_room *room, const struct pol_cluster *cluster, struct rng *
 	draw_nodes(room, cluster, rng);
 }
 
-/* Of pieces in the order of nodes. */
+/* The number of racks; pieces are in the order of nodes. */
 static uint32_t
 count_racks(const struct pol_cluster *cluster, const struct pol_piece *pieces,
 	    uint32_t n)
@@ -101,7 +101,7 @@ is_among(const struct pol_piece *pieces, uint32_t n, uint32_t node)
 	return false;
 }
 
-/* Whether a node of ours is like one of theirs. */
+/* Whether a free node has the same room, type and part as the policy's node had. */
 static bool
 is_like(const struct augment_room *room, const struct pol_cluster *cluster,
 	uint32_t node, uint32_t theirs)
@@ -111,7 +111,7 @@ is_like(const struct augment_room *room, const struct pol_cluster *cluster,
 	       (!room->parts || room->parts[node] == room->parts[theirs]);
 }
 
-/* In a rack, whose nodes are the next; returns how many nodes it has. */
+/* Places pieces in one rack, whose nodes come next; returns how many nodes it has. */
 static uint32_t
 match_rack(struct augment_room *room, const struct pol_cluster *cluster,
 	   const uint32_t *nodes, uint32_t n_nodes, const struct pol_piece *theirs,
@@ -139,7 +139,7 @@ match_rack(struct augment_room *room, const struct pol_cluster *cluster,
 	return n_nodes;
 }
 
-/* On nodes with as much room as theirs had; false if there are none in as few racks. */
+/* Places pieces on nodes with equal room; false if that takes more racks. */
 static bool
 match(struct augment_room *room, const struct pol_cluster *cluster,
       const struct pol_piece *theirs, uint32_t n, struct pol_plan *plan)
@@ -179,7 +179,7 @@ fits(const uint32_t *n_free, const struct pol_piece *pieces, uint32_t n)
 	return true;
 }
 
-/* Whether these very nodes have as much room as theirs had. */
+/* Whether these very nodes have as much room as the policy's had. */
 static bool
 is_as_theirs(const struct augment_room *room, const struct pol_piece *theirs,
 	     uint32_t n)
@@ -191,7 +191,7 @@ is_as_theirs(const struct augment_room *room, const struct pol_piece *theirs,
 	return true;
 }
 
-/* Has a grant have the pieces from 'first' on. */
+/* Gives a grant the pieces from 'first' on. */
 static void
 settle(struct augment_room *room, struct pol_plan *plan, struct pol_grant *grant,
        uint32_t first)
@@ -230,7 +230,7 @@ augment_move_alike(struct augment_room *room, const struct pol_view *view,
 
 /* ---- Anywhere -------------------------------------------------------------------- */
 
-/* Those that run, where they run, if they can; the rest are left in 'scratch'. */
+/* Leaves running jobs where they are, if possible; the others stay in 'scratch'. */
 static void
 stay(struct augment_room *room, const struct pol_view *view, bool stays,
      struct pol_plan *plan)
@@ -251,7 +251,7 @@ stay(struct augment_room *room, const struct pol_view *view, bool stays,
 	}
 }
 
-/* The next that is largest, of equals the first in the plan's order. */
+/* Takes the largest remaining job; among equals, the first in the plan's order. */
 static uint32_t
 take_largest(struct augment_room *room, const struct pol_plan *plan)
 {
@@ -269,7 +269,7 @@ take_largest(struct augment_room *room, const struct pol_plan *plan)
 	return g;
 }
 
-/* Nodes are numbered as drawn, so that of equals the placement takes a random one. */
+/* Numbers the nodes as drawn, so that the placement breaks ties at random. */
 bool
 augment_move_close(struct augment_room *room, const struct pol_view *view,
 		   struct rng *rng, bool stays, struct pol_plan *plan)

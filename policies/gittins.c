@@ -30,7 +30,7 @@ gittins_give(struct gittins *g, const double *sorted, size_t n)
 	g->is_given = true;
 }
 
-/* The first that is above 'value', or not below it. */
+/* Index of the first sample above 'value', or not below it. */
 static size_t
 find(const struct gittins *g, double value, bool or_equal)
 {
@@ -75,8 +75,8 @@ gittins_learn(struct gittins *g, double size)
 }
 
 /*
- * Ranks are those at samples: of the smallest one that is above what was attained,
- * taken just before it.  The last sample is where the distribution ends.
+ * The rank is that at a sample: the smallest one above the attained service, taken just
+ * before it.  The distribution ends at the last sample.
  */
 double
 gittins_rank(const struct gittins *g, double attained, double delta, bool is_rounded)

@@ -7,11 +7,11 @@
 
 #include "policies/math/bounded.h"
 
-#define LEAST     1e-8 /* Of a time: logarithms are taken. */
+#define LEAST     1e-8 /* Least time in seconds, so that logarithms exist. */
 #define MOST      1e6
 #define N_BATCHES 50
-#define ROUND_UP  1e-8 /* What is above a whole number by less is not. */
-#define PRIOR     1.1  /* Between nodes it is at least so much slower than within. */
+#define ROUND_UP  1e-8 /* Tolerance of whole numbers. */
+#define PRIOR     1.1  /* Least slowdown of synchronization between nodes. */
 
 /* ---- The model ------------------------------------------------------------------- */
 
@@ -34,7 +34,7 @@ join(double a, double b, double gamma)
 	return large * pow(1 + pow(small / large, gamma), 1 / gamma);
 }
 
-/* Its logarithm, which is quicker to have. */
+/* The logarithm of join(), which is faster to compute directly. */
 static double
 log_join(double a, double b, double gamma)
 {
@@ -92,7 +92,7 @@ goodput_best(const struct goodput *goodput, uint32_t n_nodes, uint32_t n_gpus,
 		double more = fmax(0, ceil(local / goodput->max_local - ROUND_UP) - 1);
 		struct goodput_batch batch;
 
-		/* On one GPU noise is measured between two. */
+		/* On one GPU, two accumulation steps are needed to measure noise. */
 		if (n_gpus == 1 && local > goodput->first_batch + ROUND_UP)
 			more = fmax(more, 1);
 		batch.n_more = (uint32_t)more;
@@ -114,12 +114,12 @@ goodput_best(const struct goodput *goodput, uint32_t n_nodes, uint32_t n_gpus,
 struct fit {
 	const struct goodput_sample *samples;
 	size_t n;
-	int free[GOODPUT_N_PARAMS]; /* Which numbers are looked for. */
+	int free[GOODPUT_N_PARAMS]; /* Parameters to be fitted. */
 	int n_free;
 	double *params;
 };
 
-/* Times are looked for by their logarithms: they are above 0, and of any size. */
+/* Times are fitted by their logarithms, since they are above 0 and of any size. */
 static void
 set_params(const struct fit *fit, const double *x)
 {
@@ -153,7 +153,7 @@ error_of(void *ctx, const double *x)
 	       1e-3 * (gamma - 1) * (gamma - 1) + 1e-2 * (n_by * n_by + r_by * r_by);
 }
 
-/* What samples tell nothing of is not looked for. */
+/* Marks the parameters that the samples say nothing about. */
 static void
 fix(const struct goodput_sample *samples, size_t n, bool *ret_fixed)
 {
@@ -198,7 +198,7 @@ goodput_fit(const struct goodput_sample *samples, size_t n,
 		high[at] = is_gamma ? 10 : log(MOST);
 		fit.free[fit.n_free++] = i;
 	}
-	/* With batches of one size, half is taken not to be of the batch. */
+	/* With one batch size only, half of the time is assumed independent of it. */
 	if (fixed[GOODPUT_A_C])
 		ret_params[GOODPUT_A_C] = fmax(LEAST, mean / 2);
 	bounded_minimise(error_of, &fit, x, low, high, fit.n_free);

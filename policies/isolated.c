@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#define LEAST_S 1e-6 /* Times are not 0. */
+#define LEAST_S 1e-6 /* Least time, above 0. */
 
 void
 isolated_fini(struct isolated *isolated)

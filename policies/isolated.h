@@ -16,7 +16,7 @@
 struct isolated_job {
 	double past_s; /* Time that its past work would have taken. */
 	double left_s; /* Remaining time at the last update. */
-	double share;  /* Of what it asked for, at the last update; 0: none yet. */
+	double share;  /* Of the job's request, at the last update; 0: none yet. */
 };
 
 struct isolated {
@@ -26,7 +26,7 @@ struct isolated {
 
 void isolated_fini(struct isolated *isolated);
 
-/* Updates a job and returns its whole isolated time; above 0.  'n': number of jobs. */
+/* Updates a job and returns its total isolated time; above 0.  'n': number of jobs. */
 double isolated_s(struct isolated *isolated, const struct pol_view *view,
 		  const struct pol_job *job, double speed, uint32_t n);
 

@@ -25,7 +25,7 @@
 struct rng;
 
 enum pol_event {
-	POL_ARRIVED, /* Submitted.  Mechanisms other than 'admit' hear it on admission. */
+	POL_ARRIVED, /* Submitted; for all slots but 'admit', admitted. */
 	POL_STARTED,
 	POL_STOPPED, /* Preempted. */
 	POL_DONE,    /* The view no longer has the job. */
@@ -107,7 +107,7 @@ struct pol_order {
 	 * job is listed once, for any type.
 	 */
 	void (*types)(void *state, uint32_t *ret_types);
-	/* Is told the plan that was taken up; or NULL. */
+	/* Receives the plan that was taken up; or NULL. */
 	void (*served)(void *state, const struct pol_view *view,
 		       const struct pol_plan *plan);
 };
@@ -143,8 +143,8 @@ struct pol_place {
 	uint32_t (*place)(void *state, const struct pol_view *view,
 			  const struct pol_want *want, struct pol_free *free,
 			  struct pol_plan *plan);
-	bool scatters; /* Any GPUs are as good as any others. */
-	/* With 'scatters': whether this job's GPUs matter after all; NULL: never. */
+	bool scatters; /* All GPUs are equivalent. */
+	/* With 'scatters': whether this job's GPUs matter nevertheless; NULL: never. */
 	bool (*is_bound)(const void *state, const struct pol_job *job);
 };
 

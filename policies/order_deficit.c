@@ -28,8 +28,8 @@ struct part {
 };
 
 struct job {
-	double executed_s; /* When it was looked at last. */
-	uint32_t type;     /* Of the GPUs that it ran on since. */
+	double executed_s; /* At the last update. */
+	uint32_t type;     /* Type of GPUs that it ran on since then. */
 };
 
 struct state {
@@ -42,10 +42,10 @@ struct state {
 	VEC(struct job) jobs;   /* By id. */
 	VEC(struct part) parts; /* By id and type. */
 	VEC(double) shares;     /* [list.ids x types] */
-	VEC(double) all_s;      /* Given to all, by type. */
-	VEC(uint32_t) types;    /* Of what was written last. */
-	double found_s;         /* When shares were. */
-	double grain_s;         /* Of the clock, when it was asked last. */
+	VEC(double) all_s;      /* Given to all jobs, by type. */
+	VEC(uint32_t) types;    /* Of the last written list. */
+	double found_s;         /* Time of the last shares. */
+	double grain_s;         /* Resolution of the clock at the last call. */
 	bool is_stale;
 };
 
@@ -94,7 +94,7 @@ account(struct state *s, const struct pol_job *job)
 	struct job *it = &s->jobs.items[job->id];
 	double given_s = job->executed_s - it->executed_s, n = given_s / s->grain_s;
 
-	/* Rounding of sums below the clock's resolution would decide ties. */
+	/* Otherwise rounding of sums below the clock's resolution would decide ties. */
 	if (n < 1 / DBL_EPSILON)
 		given_s = nearbyint(n) * s->grain_s;
 	it->executed_s = job->executed_s;
@@ -181,7 +181,7 @@ priority(const struct state *s, const struct part *it, double all_s)
 enum key {
 	SHARE,
 	OWED,
-	PRIORITY, /* Sorted by last: it counts most. */
+	PRIORITY, /* The last sort, which counts most. */
 	N_KEYS,
 };
 

@@ -16,7 +16,7 @@ fini(void *state)
 	order_list_fini(&((struct state *)state)->list);
 }
 
-/* Sorts the list itself, so that ties stay as they were. */
+/* Sorts the list itself, so that ties keep their order. */
 static uint32_t
 by_key(struct state *s, const struct pol_view *view, uint32_t *ret_ids,
        double (*key)(const struct pol_job *job, const struct pol_view *view))
@@ -100,7 +100,7 @@ KEY_ORDER(order_hrrn, "hrrn", "highest response ratio first", POL_STRICT,
 
 /* ---- Longest pending ------------------------------------------------------------- */
 
-/* Longest waiting time first; a running job's ends at its start. */
+/* Longest waiting time first; a running job's time stops at its start. */
 static double
 pending(const struct pol_job *job, const struct pol_view *view)
 {

@@ -70,7 +70,7 @@ order_list_copy(const struct order_list *list, uint32_t *ret_ids)
 	return (uint32_t)list->ids.n;
 }
 
-/* Where the run that begins at 'from' ends. */
+/* The end of the run that begins at 'from'. */
 static uint32_t
 run_end(const uint32_t *ids, uint32_t n, const double *keys, uint32_t from)
 {

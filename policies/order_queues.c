@@ -20,7 +20,7 @@
 #include "policies/orders.h"
 
 #define N_QUEUES 3
-/* Service this near its limit has attained it: the rest is lost in rounding. */
+/* Service this close to its limit counts as attained: the difference is rounding. */
 #define NEAR (1 - 1e-9)
 
 enum {
@@ -40,7 +40,7 @@ enum wake {
 	WAKE_CEIL,  /* Muri: the limit over GPUs, rounded up, less wall time. */
 };
 
-/* A job since it arrived, or was last promoted. */
+/* A job since its arrival or its last promotion. */
 struct life {
 	uint8_t queue;
 	double ran_before_s; /* The part of executed_s that no longer counts. */
@@ -51,10 +51,10 @@ struct life {
 struct state {
 	struct order_list queues[N_QUEUES];
 	VEC(struct life) lives; /* By id. */
-	VEC(uint32_t) scratch;  /* Of served(). */
+	VEC(uint32_t) scratch;  /* For served(). */
 	double limits[N_QUEUES - 1];
 	enum wake wake;
-	bool runs_first; /* In a queue. */
+	bool runs_first; /* Within a queue. */
 	double promote;  /* Waiting time over running time; 0: no promotion. */
 	bool by_gpu_time;
 	/* By Gittins index in each queue: */
@@ -138,12 +138,12 @@ on_event(void *state, const struct pol_view *view, enum pol_event event,
 		life->waited_s += view->now_s - life->waits_from_s;
 		life->waits_from_s = INFINITY;
 	}
-	/* Now it is known. */
+	/* The size of an ended job is known. */
 	if (s->by_rank && event == POL_DONE)
 		gittins_learn(&s->gittins, job->duration_s * job->n_gpus);
 }
 
-/* Running time since it arrived, or was promoted. */
+/* Running time since the job's arrival or last promotion. */
 static double
 ran_s(const struct state *s, const struct pol_job *job)
 {
@@ -172,7 +172,7 @@ starves_s(const struct state *s, const struct pol_job *job)
 	       ((s->wake == WAKE_FLOOR ? floor(most_s) : most_s) - life->waited_s);
 }
 
-/* To the tail of another queue. */
+/* Moves a job to the tail of another queue. */
 static void
 move(struct state *s, uint32_t id, uint8_t queue)
 {
@@ -183,7 +183,7 @@ move(struct state *s, uint32_t id, uint8_t queue)
 	life->queue = queue;
 }
 
-/* By arrival; one queue at a time, or back to the first. */
+/* Moves jobs by arrival: to the next queue, or back to the first. */
 static void
 move_all(struct state *s, const struct pol_view *view)
 {
@@ -202,7 +202,7 @@ move_all(struct state *s, const struct pol_view *view)
 	}
 }
 
-/* Highest index first; ties by arrival. */
+/* Sorts by index, highest first; ties by arrival. */
 static void
 sort_by_rank(struct state *s, const struct pol_view *view, struct order_list *list)
 {
@@ -265,7 +265,7 @@ served(void *state, const struct pol_view *view, const struct pol_plan *plan)
 	}
 }
 
-/* As rounded by simulators in whole seconds; may be 0. */
+/* The remaining time as rounded by simulators in whole seconds; may be 0. */
 static double
 rounded_left_s(const struct state *s, const struct pol_job *job, double limit, double n)
 {
@@ -336,7 +336,7 @@ wakeup_s(void *state, const struct pol_view *view)
 
 /* clang-format on */
 
-/* The parameters that all orders have come first. */
+/* Checks the parameters common to all orders, which come first. */
 static const char *
 why_not(const double *params)
 {

@@ -24,13 +24,13 @@
 #include "policies/orders.h"
 #include "policies/share_types.h"
 
-#define ROWS    2    /* Of a bid: without its GPUs, and with them. */
-#define LEAST_S 1e-6 /* Times are not 0. */
+#define ROWS    2    /* Rows of a bid: without its GPUs, and with them. */
+#define LEAST_S 1e-6 /* Least time, above 0. */
 
 struct state {
 	struct order_list list; /* First: order_list_on_event(). */
 	struct rng *rng;
-	double fairness, lease_s; /* lease_s 0: there are none. */
+	double fairness, lease_s; /* lease_s 0: no leases. */
 	bool is_partial;
 	struct isolated isolated;
 	VEC(struct auction_row) rows; /* [bidders x ROWS] */
@@ -72,7 +72,7 @@ fini(void *state)
 	vec_free(&s->losers);
 }
 
-/* Its time in all, if it gets its GPUs in 'wait_s'. */
+/* Total time of a job that gets its GPUs in 'wait_s'. */
 static double
 shared_s(const struct pol_view *view, const struct pol_job *job, double wait_s)
 {

@@ -19,7 +19,7 @@ count(const struct pol_param *params)
 	return n;
 }
 
-/* NULL: there is none. */
+/* NULL if there is no such parameter. */
 static const struct pol_param *
 find(const struct pol_module *module, const char *name, size_t n_name)
 {
@@ -36,7 +36,7 @@ params_have(const struct pol_module *module, const char *set)
 	return find(module, set, strcspn(set, "="));
 }
 
-/* "NAME=VALUE". */
+/* Sets a value from "NAME=VALUE". */
 static int
 set_one(const struct pol_module *module, const char *set, double *values,
 	struct err *err)

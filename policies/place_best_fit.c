@@ -27,7 +27,7 @@ static const struct pol_param params[] = {
 	{ 0 },
 };
 
-/* Nodes, those with the most GPUs first. */
+/* Sorts the nodes, those with the most GPUs first. */
 static void
 sort_nodes(struct state *s, const struct pol_cluster *cluster, const uint32_t *n_gpus)
 {
@@ -82,7 +82,7 @@ find_node(const struct pol_free *free, uint32_t n_nodes, uint32_t n_gpus)
 	return best;
 }
 
-/* What each rack would need for it. */
+/* Counts for each rack the nodes that the job would need. */
 static void
 try_racks(struct state *s, const struct pol_cluster *cluster,
 	  const struct pol_free *free, uint32_t n_gpus)
@@ -119,7 +119,7 @@ find_rack(const struct state *s, uint32_t n_racks)
 	return best;
 }
 
-/* Of a rack, or of all (POL_NONE): the roomiest, and the rest where it fits best. */
+/* Takes the roomiest nodes of a rack, or of all (POL_NONE); the rest by best fit. */
 static uint32_t
 take(const struct state *s, const struct pol_cluster *cluster, uint32_t rack,
      uint32_t n_gpus, struct pol_free *free, struct pol_plan *plan)

@@ -52,7 +52,7 @@ place(void *state, const struct pol_view *view, const struct pol_want *want,
 		left -= takes;
 		s->nodes.items[at] = s->nodes.items[--s->nodes.n];
 	}
-	/* Pieces ascend. */
+	/* Pieces are sorted by node. */
 	for (uint32_t i = 0; i < view->cluster->n_nodes; i++) {
 		if (!s->takes.items[i])
 			continue;

@@ -2,7 +2,7 @@
 /* place_whole.c - one node if possible; else whole nodes, and the rest on one more. */
 #include "policies/places.h"
 
-/* The first node with that many free GPUs, or POL_NONE. */
+/* The first node with at least that many free GPUs, or POL_NONE. */
 static uint32_t
 find_room(const struct pol_view *view, const struct pol_free *free, uint32_t n_gpus)
 {

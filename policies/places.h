@@ -36,7 +36,7 @@ extern const struct pol_place *const place_all[];
 /* All GPUs are free; borrows 'ret_n_free', [n_nodes]. */
 struct pol_free place_empty(const struct pol_cluster *cluster, uint32_t *ret_n_free);
 
-/* What a job asked for, on GPUs of any type. */
+/* Places what a job requested, on GPUs of any type. */
 static inline struct pol_want
 place_want(const struct pol_job *job)
 {

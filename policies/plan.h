@@ -18,7 +18,7 @@ struct pol_grant {
 	uint32_t
 		group; /* The first job of those on the same GPUs, itself or another. */
 	uint32_t first_piece,
-		n_pieces; /* Of plan.pieces; a group's pieces are equal. */
+		n_pieces; /* In plan.pieces; the jobs of a group have equal pieces. */
 	uint32_t first_owner, n_owners; /* Of plan.owners; n_owners 0: guaranteed. */
 	double cpus;                    /* As in pol_job; 0: an even share. */
 };

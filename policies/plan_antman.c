@@ -18,9 +18,9 @@
  * on their last digits.
  */
 #define LOAD_GUARANTEED    0.1
-#define LOAD_STARTED       0.01 /* Of it, once it runs. */
+#define LOAD_STARTED       0.01 /* Added once the job runs. */
 #define LOAD_OPPORTUNISTIC 0.9
-#define LOAD_LIMIT         0.8 /* Below it, an opportunistic job fits. */
+#define LOAD_LIMIT         0.8 /* An opportunistic job fits below this. */
 
 struct gpu {
 	uint32_t node;
@@ -30,7 +30,7 @@ struct gpu {
 struct state {
 	struct order_list list;
 	uint32_t opportunistic_priority;
-	uint32_t node_gpus, n_nodes; /* Of the largest node. */
+	uint32_t node_gpus, n_nodes; /* GPUs of the largest node. */
 	bool is_even;                /* All nodes have as many GPUs. */
 	VEC(struct gpu) gpus;        /* Node by node. */
 	VEC(double) loads;           /* [gpus] */
@@ -140,7 +140,7 @@ is_opportunistic(const struct state *s, const struct pol_job *job)
 
 /* ---- Guaranteed jobs ------------------------------------------------------------- */
 
-/* A job that has all its GPUs begins. */
+/* Starts a job that has all its GPUs. */
 static void
 begin(struct state *s, uint32_t id)
 {
@@ -151,7 +151,7 @@ begin(struct state *s, uint32_t id)
 		s->holder.items[s->node_of.items[id]] = POL_NONE;
 }
 
-/* The first 'n' GPUs without an owner. */
+/* Takes the first 'n' GPUs without an owner. */
 static void
 take(struct state *s, uint32_t id, uint32_t node, uint32_t n)
 {
@@ -169,7 +169,7 @@ take(struct state *s, uint32_t id, uint32_t node, uint32_t n)
 		begin(s, id);
 }
 
-/* The first node with room; else the one where most GPUs can be reserved. */
+/* The first node with room; else the one with most reservable GPUs. */
 static uint32_t
 find_node(const struct state *s, const struct pol_cluster *cluster, uint32_t n_gpus)
 {
@@ -179,7 +179,7 @@ find_node(const struct state *s, const struct pol_cluster *cluster, uint32_t n_g
 		if (s->n_free.items[i] >= n_gpus)
 			return i;
 	for (uint32_t i = 0; i < s->n_nodes; i++) {
-		/* A node is reserved for one job: two could wait for each other. */
+		/* One job per node: two could wait for each other. */
 		if (s->holder.items[i] != POL_NONE || cluster->n_gpus[i] < n_gpus ||
 		    s->n_free.items[i] <= n_best)
 			continue;
@@ -206,7 +206,7 @@ serve_on_node(struct state *s, const struct pol_view *view, const struct pol_job
 		take(s, job->id, *node, n < n_lacked ? n : n_lacked);
 }
 
-/* Whole nodes, as they are free. */
+/* Reserves whole nodes as they become free. */
 static void
 serve_on_nodes(struct state *s, const struct pol_job *job)
 {
@@ -215,7 +215,7 @@ serve_on_nodes(struct state *s, const struct pol_job *job)
 			take(s, job->id, i, s->node_gpus);
 }
 
-/* All at once: jobs that reserved parts could wait for each other. */
+/* Takes all GPUs at once: two jobs with partial reservations could deadlock. */
 static void
 serve_at_once(struct state *s, const struct pol_view *view, const struct pol_job *job)
 {

@@ -25,7 +25,7 @@ struct state {
 	VEC(uint32_t) ids, singles; /* In the order of service; at random. */
 	VEC(uint32_t) n_free;       /* By node. */
 	struct pol_free free;
-	double most_moves; /* In a round. */
+	double most_moves; /* In one round. */
 	struct pol_plan tried;
 };
 
@@ -119,7 +119,7 @@ check_pairs(struct state *s, const struct pol_view *view)
 	return n_wanted;
 }
 
-/* In random order; each job is tried with one other. */
+/* Tries pairs in random order; each job is tried with one other. */
 static void
 pair(struct state *s, const struct pol_view *view, uint64_t n_wanted)
 {
@@ -145,7 +145,7 @@ pair(struct state *s, const struct pol_view *view, uint64_t n_wanted)
 
 /* ---- Serving --------------------------------------------------------------------- */
 
-/* Returns how many pieces it has; 0: it does not fit. */
+/* Returns the number of pieces; 0: the job does not fit. */
 static uint32_t
 place(struct state *s, const struct pol_view *view, const struct pol_job *job,
       struct pol_plan *plan)
@@ -207,7 +207,7 @@ move(struct state *s, const struct pol_view *view, struct pol_plan *plan, size_t
 	return true;
 }
 
-/* In the order of service, where the jobs of a pair are adjacent. */
+/* Moves jobs in the order of service, in which the jobs of a pair are adjacent. */
 static void
 move_some(struct state *s, const struct pol_view *view, struct pol_plan *plan)
 {

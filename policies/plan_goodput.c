@@ -24,8 +24,8 @@
 #include "policies/planners.h"
 
 #define LITTLE    1e-3 /* Added to speedups: a job without GPUs has a finite value. */
-#define N_SPREADS 2    /* A fitted goodput knows one node, or more. */
-#define FEWEST    10   /* Generations. */
+#define N_SPREADS 2    /* A fitted goodput knows one node, and more than one. */
+#define FEWEST    10   /* Fewest generations. */
 #define NOWHERE   UINT32_MAX
 
 enum {
@@ -51,9 +51,9 @@ struct row {
 	bool is_known;
 	struct goodput goodput; /* If it is known. */
 	double base;            /* Its speed on an equal share of the cluster. */
-	double factor;          /* Of its speedup, if it moves. */
-	double weight;          /* Of its value. */
-	/* In 'worths': by whether it moves, by nodes, by GPUs. */
+	double factor;          /* Factor of its speedup if it moves. */
+	double weight;          /* Weight of its value. */
+	/* First index in 'worths', which is by whether it moves, by nodes, by GPUs. */
 	size_t first;
 	uint32_t n_by_nodes, n_by_gpus;
 };
@@ -64,8 +64,8 @@ struct state {
 	struct genetic *genetic;
 	bool has_happened;    /* An event since the last plan. */
 	double waited;        /* Sum of steps_waited(). */
-	VEC(uint32_t) row_of; /* By job, of the last time; NOWHERE. */
-	VEC(uint32_t) last;   /* Jobs of the rows then. */
+	VEC(uint32_t) row_of; /* By job, in the last plan; or NOWHERE. */
+	VEC(uint32_t) last;   /* Jobs of the rows in the last plan. */
 	VEC(uint32_t) from;   /* Of rows. */
 	VEC(struct row) rows; /* In the order in which nodes serve them. */
 	VEC(struct genetic_row) limits;
@@ -114,7 +114,7 @@ on_event(void *state, const struct pol_view *view, enum pol_event event,
 
 /* ---- Values of places ------------------------------------------------------------ */
 
-/* In the job's own unit. */
+/* Speed in the job's own unit. */
 static double
 speed_on(const struct state *s, const struct row *row, uint32_t n_nodes,
 	 uint32_t n_gpus)
@@ -132,7 +132,7 @@ speed_on(const struct state *s, const struct row *row, uint32_t n_nodes,
 				     n_nodes, 0, NULL, 0);
 }
 
-/* Of one node's GPUs, so that a node is worth 1. */
+/* Worth of GPUs of one node; a whole node is worth 1. */
 static double
 worth_of(const struct state *s, const struct row *row, uint32_t n_nodes,
 	 uint32_t n_gpus, bool is_now)
@@ -171,7 +171,7 @@ worth(void *ctx, uint32_t at, uint32_t n_gpus, uint32_t n_nodes, bool is_now)
 	return *known;
 }
 
-/* Back to the mean. */
+/* The power mean of a sum. */
 static double
 mean_of(const struct state *s, double sum)
 {
@@ -213,7 +213,7 @@ limits_of(const struct state *s, const struct pol_job *job, uint32_t n_seen)
 	return limits;
 }
 
-/* Its worths take so much room. */
+/* Makes room for the job's worths. */
 static void
 make_room(struct state *s, struct row *row, const struct genetic_row *limits)
 {
@@ -228,7 +228,7 @@ make_room(struct state *s, struct row *row, const struct genetic_row *limits)
 		vec_push(&s->worths, NAN);
 }
 
-/* How often its waiting time has doubled. */
+/* How often the job's waiting time has doubled. */
 static double
 steps_waited(const struct state *s, const struct pol_job *job)
 {
@@ -328,7 +328,7 @@ fill_rows(struct state *s, const uint32_t *ids, uint32_t n)
 
 /* ---- The plan -------------------------------------------------------------------- */
 
-/* Keeps the rows of the last population whose jobs are still there. */
+/* Keeps the rows of the last population whose jobs still exist. */
 static void
 carry(struct state *s)
 {
@@ -399,7 +399,7 @@ sum_of(const uint16_t *cells, uint32_t n)
 	return sum;
 }
 
-/* The same jobs on as many GPUs, and jobs that stay do so in both. */
+/* Whether jobs have as many GPUs, and the same jobs stay. */
 static bool
 is_alike(const struct state *s, const uint16_t *best, const uint16_t *other)
 {

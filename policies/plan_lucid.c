@@ -49,7 +49,7 @@ struct it {
 	enum score score;
 	double size; /* GPU seconds, as predicted. */
 	uint32_t mate;
-	bool has_joined; /* Its mate was there before. */
+	bool has_joined; /* Its mate was running before. */
 };
 
 /* A set of nodes, and a placement on it. */
@@ -63,11 +63,11 @@ struct state {
 	struct order_list list;
 	VEC(uint32_t) running; /* Jobs in the main part, by start. */
 	VEC(struct it) its;    /* By id. */
-	VEC(double) came_s;    /* Of the last hour, from first_came on. */
+	VEC(double) came_s;    /* Arrivals of the last hour, from first_came on. */
 	size_t first_came;
 	struct predicted predicted;
 	struct part apart, main, all;
-	VEC(uint32_t) parts; /* By node: 1 apart. */
+	VEC(uint32_t) parts; /* By node; 1: set apart for profiling. */
 	uint32_t limit_gpus, shared_gpus;
 	double time_s, tiny, jumbo, rate;
 	VEC(uint32_t) waiting, n_free, room;
@@ -413,7 +413,7 @@ plan(void *state, const struct pol_view *view, struct pol_plan *plans, uint32_t 
 	return 1;
 }
 
-/* A job moved to the profiling nodes would block profiling. */
+/* Keeps profiling nodes apart: a job that moved there would block profiling. */
 static const uint32_t *
 parts(const void *state)
 {

@@ -22,11 +22,11 @@
 
 struct group {
 	uint32_t n_gpus, n;
-	uint32_t ids[STAGES_MAX_JOBS]; /* In the order in which they joined. */
-	double key;                    /* The least of theirs. */
+	uint32_t ids[STAGES_MAX_JOBS]; /* In the order in which the jobs joined. */
+	double key;                    /* The least of the jobs' keys. */
 };
 
-/* Jobs of as many GPUs. */
+/* Jobs with the same number of GPUs. */
 struct bucket {
 	uint32_t n_gpus;
 	VEC(uint32_t) ids; /* In the order of service. */
@@ -38,15 +38,15 @@ struct state {
 	struct order_list list;     /* First: order_list_on_event(). */
 	VEC(struct bucket) buckets; /* The first n_buckets, as their first jobs come. */
 	uint32_t n_buckets;
-	VEC(uint32_t) scratch;    /* Of sorting groups, and of matching. */
-	VEC(uint32_t) group_of;   /* By id: of 'groups', or NONE. */
+	VEC(uint32_t) scratch;    /* For sorting groups, and for matching. */
+	VEC(uint32_t) group_of;   /* By id: index in 'groups', or NONE. */
 	VEC(uint8_t) is_chosen;   /* By id. */
 	VEC(struct group) groups; /* In the order of service. */
 	VEC(struct group) sorted;
 	VEC(double) weights;
 	VEC(uint32_t) n_free; /* By node. */
 	struct pol_free free;
-	struct pol_plan tried; /* What trial placements fill. */
+	struct pol_plan tried; /* Filled by trial placements. */
 	uint32_t max_jobs;
 	bool by_attained, asked;
 };
@@ -165,7 +165,7 @@ sort_list(struct state *s, const struct pol_view *view)
 	order_list_sort(&s->list);
 }
 
-/* Each job that fits also chooses the next of its size.  Returns the GPUs of all. */
+/* Chooses each job that fits and the next ones of its size.  Returns all their GPUs. */
 static uint64_t
 choose(struct state *s, const struct pol_view *view)
 {
@@ -287,7 +287,7 @@ pair(struct state *s, const struct pol_view *view, struct bucket *bucket,
 			weigh(s, view, bucket, v, u);
 	}
 	matching_find(n, s->weights.items, mates);
-	/* A pair takes the later one's position; both stay if there is room. */
+	/* A pair takes the later group's position; both stay if there is room. */
 	s->sorted.n = 0;
 	for (uint32_t u = 0; u < n; u++) {
 		if (mates[u] != MATCHING_NONE && mates[u] > u)
@@ -318,7 +318,7 @@ is_worth_it(const struct pol_view *view, const struct group *group)
 	return group->n == 1 || cycle_s(view, group) <= sum_s;
 }
 
-/* All groups, in the order of service. */
+/* Collects all groups, in the order of service. */
 static void
 collect(struct state *s, const struct pol_view *view)
 {
@@ -361,7 +361,7 @@ collect(struct state *s, const struct pol_view *view)
 
 /* ---- The plan -------------------------------------------------------------------- */
 
-/* Groups that have room, in order; group_of of their jobs is set. */
+/* Lists the groups that have room, in order; sets group_of of their jobs. */
 static void
 serve(struct state *s, const struct pol_view *view)
 {
@@ -408,7 +408,7 @@ plan(void *state, const struct pol_view *view, struct pol_plan *plans, uint32_t 
 			pair(s, view, &s->buckets.items[i], &n_wanted);
 	collect(s, view);
 	serve(s, view);
-	/* Largest first; ties in the order of service, now and in the next order. */
+	/* Largest first; ties by order of service, in this order and the next. */
 	for (size_t i = 0; i < s->list.ids.n; i++)
 		s->list.keys.items[s->list.ids.items[i]] =
 			-(double)view->jobs[s->list.ids.items[i]].n_gpus;

@@ -31,9 +31,9 @@ struct state {
 	struct order_list list;
 	enum order order;
 	uint32_t even, most;  /* CPUs for a GPU. */
-	VEC(uint32_t) cpus;   /* By id: for each of its GPUs; 0: it does not run. */
+	VEC(uint32_t) cpus;   /* By id: CPUs of each of its GPUs; 0: it does not run. */
 	VEC(uint32_t) n_free; /* By node. */
-	VEC(uint32_t) n_cpus; /* By node: that are free. */
+	VEC(uint32_t) n_cpus; /* By node: free CPUs. */
 	VEC(uint32_t) ids;    /* In the order of service. */
 	struct pol_free free;
 };
@@ -131,7 +131,7 @@ find_node(const struct state *s, const struct pol_cluster *cluster, uint32_t n_g
 	return best;
 }
 
-/* Another job gives up its CPUs beyond an even share, on all its nodes. */
+/* Cuts another job to an even share of CPUs, on all its nodes. */
 static void
 cut(struct state *s, const struct pol_plan *plan, const struct pol_grant *grant)
 {
@@ -176,7 +176,7 @@ take(struct state *s, struct pol_plan *plan, const struct pol_job *job, uint32_t
 	place_take(&s->free, plan, node, n_gpus);
 }
 
-/* On one node, with as many CPUs as possible; false: no node has the GPUs. */
+/* Places on one node, with as many CPUs as possible; false if no node has the GPUs. */
 static bool
 place_on_node(struct state *s, const struct pol_view *view, const struct pol_job *job,
 	      struct pol_plan *plan)
@@ -207,7 +207,7 @@ find_roomiest(const struct state *s, const struct pol_cluster *cluster)
 	return best;
 }
 
-/* On the nodes with most GPUs, with at most an even share of their CPUs. */
+/* Places on the nodes with most GPUs, with at most an even share of their CPUs. */
 static void
 place_on_nodes(struct state *s, const struct pol_view *view, const struct pol_job *job,
 	       struct pol_plan *plan)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * policy.c - the steps from what has happened to a plan.
- */
+/* policy.c - the steps from events to a plan. */
 #include "policies/policy.h"
 
 #include <math.h>
@@ -33,13 +31,13 @@ struct policy {
 	void *states[N_SLOTS];                     /* Owned. */
 	struct rng rngs[N_SLOTS], vary_rng;
 	struct augment_room vary;
-	VEC(uint32_t) outside; /* Submitted, not let in yet. */
+	VEC(uint32_t) outside; /* Submitted, but not admitted yet. */
 	VEC(uint32_t) ids;     /* In the order of service. */
-	VEC(uint32_t) types;   /* Of GPUs that each of those is to have. */
+	VEC(uint32_t) types;   /* By place in 'ids': the type of GPUs wanted. */
 	VEC(struct pol_want) wants;
 	VEC(struct pol_free) frees; /* One; or one for each type. */
-	VEC(uint32_t) n_free;       /* Of each of those, by node. */
-	VEC(uint32_t) n_left;       /* Of each of those, while it is chosen. */
+	VEC(uint32_t) n_free;       /* Free GPUs of each of 'frees', by node. */
+	VEC(uint32_t) n_left;       /* Of each, while jobs are chosen. */
 	VEC(bool) is_chosen;        /* By id, where jobs may have several types. */
 	double decided_s;
 };
@@ -88,7 +86,7 @@ begin_module(struct policy *policy, enum slot slot, const struct policy_opts *op
 	return 0;
 }
 
-/* Returns -EINVAL, with the placements that there are. */
+/* Returns -EINVAL, with a message that lists the placements. */
 static int
 no_such_place(const char *name, struct err *err)
 {
@@ -216,7 +214,7 @@ notify(struct policy *policy, const struct pol_view *view, enum pol_event event,
 							event, job);
 }
 
-/* Lets in those that may. */
+/* Admits the jobs that may be considered. */
 static void
 admit(struct policy *policy, const struct pol_view *view)
 {
@@ -258,8 +256,8 @@ next_lease_end_s(const struct policy *policy, const struct pol_view *view)
 }
 
 /*
- * The last round that has begun.  Rounds are where they would be if there had always
- * been some; a quotient may be rounded to the one before or after.
+ * The number of the last round that has begun.  Rounds are counted from time 0; a
+ * quotient may be rounded to the round before or after.
  */
 static double
 round_of(const struct policy *policy, const struct pol_view *view)
@@ -284,7 +282,7 @@ policy_wakeup_s(struct policy *policy, const struct pol_view *view)
 		next_s = fmin(next_s, next_lease_end_s(policy, view));
 	if (policy->spec->drive == POL_ROUNDS && view->n_jobs)
 		next_s = fmin(next_s, (round_of(policy, view) + 1) * policy->round_s);
-	/* What is sooner than a clock can tell is then: time goes on. */
+	/* Advances by at least the clock's resolution, so that time goes on. */
 	return fmax(next_s, nextafter(view->now_s, INFINITY));
 }
 
@@ -298,7 +296,7 @@ policy_is_due(const struct policy *policy, const struct pol_view *view)
 
 /* ---- Deciding -------------------------------------------------------------------- */
 
-/* All that is free, or that of each type. */
+/* Frees all GPUs, or those of each type. */
 static void
 free_all(struct policy *policy)
 {
@@ -327,7 +325,7 @@ free_for(struct policy *policy, const struct pol_want *want)
 	return &policy->frees.items[has_types(policy) ? want->type : 0];
 }
 
-/* What each job in the order of service is to have. */
+/* Fills what each job in the order of service is to get. */
 static void
 want(struct policy *policy, const struct pol_view *view, uint32_t n)
 {
@@ -349,7 +347,7 @@ want(struct policy *policy, const struct pol_view *view, uint32_t n)
 		spec->size->size(policy->states[SIZE], view, policy->wants.items, n);
 }
 
-/* It has what it had; false if it had not that, or that is not free any more. */
+/* Gives the job its present pieces; false if it has none that fit and are free. */
 static inline bool
 keep(const struct pol_view *view, const struct pol_want *want, struct pol_free *free,
      struct pol_plan *plan)
@@ -376,7 +374,7 @@ place(struct policy *policy, const struct pol_view *view, const struct pol_want 
 	return true;
 }
 
-/* Whether it has been chosen already, for another type. */
+/* Whether the job is already chosen, for another type. */
 static bool
 is_chosen(const struct policy *policy, const struct pol_want *want)
 {
@@ -396,7 +394,7 @@ begin_choice(struct policy *policy)
 	}
 }
 
-/* Those that do not run want nothing, then. */
+/* Chooses jobs by number of GPUs; the others get nothing. */
 static void
 choose(struct policy *policy)
 {
@@ -419,7 +417,7 @@ choose(struct policy *policy)
 	}
 }
 
-/* The next smaller number of GPUs that is wanted; 0: none. */
+/* The next smaller requested number of GPUs; 0: none. */
 static uint32_t
 next_size(const struct policy *policy, uint32_t below)
 {
@@ -434,7 +432,7 @@ next_size(const struct policy *policy, uint32_t below)
 	return size;
 }
 
-/* Places those that were chosen, the largest first. */
+/* Places the chosen jobs, the largest first. */
 static void
 serve_chosen(struct policy *policy, const struct pol_view *view, struct pol_plan *plan)
 {
@@ -455,7 +453,7 @@ serve_chosen(struct policy *policy, const struct pol_view *view, struct pol_plan
 	}
 }
 
-/* Serves in order, into what is free. */
+/* Serves jobs in order from the free GPUs. */
 static void
 serve(struct policy *policy, const struct pol_view *view, struct pol_plan *plan)
 {
@@ -475,7 +473,7 @@ serve(struct policy *policy, const struct pol_view *view, struct pol_plan *plan)
 		serve_chosen(policy, view, plan);
 		return;
 	}
-	/* Those that go on where they are have that before others are placed. */
+	/* Jobs that stay keep their GPUs before others are placed. */
 	if (spec->keep == POL_KEEP_PLACE)
 		choose(policy);
 	if (spec->keep != POL_KEEP_NOTHING) {
@@ -492,7 +490,7 @@ serve(struct policy *policy, const struct pol_view *view, struct pol_plan *plan)
 	}
 }
 
-/* Its own plan, or several of a planner. */
+/* Makes the policy's own plan, or several with a planner. */
 static uint32_t
 plan(struct policy *policy, const struct pol_view *view, struct pol_plan *plans,
      uint32_t n_max)

@@ -60,7 +60,7 @@ struct policy_spec {
 extern const struct policy_spec policy_table[];
 const struct policy_spec *policy_find(const char *name); /* Or NULL. */
 
-/* What the user sets; sets: "NAME=VALUE", of the mechanisms' parameters. */
+/* What the user sets; 'sets' has "NAME=VALUE" for the mechanisms' parameters. */
 struct policy_opts {
 	uint64_t seed;
 	const char *const *sets;
@@ -78,9 +78,9 @@ int policy_new(const struct policy_spec *spec, const struct policy_opts *opts,
 	       struct err *err);
 void policy_free(struct policy *policy); /* Accepts NULL. */
 double policy_restart_s(const struct policy *policy);
-/* The length of a round or a lease; INFINITY: it has neither. */
+/* The length of a round or a lease; INFINITY if the policy has neither. */
 double policy_round_s(const struct policy *policy);
-/* The most GPUs a job can get: those of one type, if the policy knows types. */
+/* The most GPUs that a job can get: those of one type, if the policy knows types. */
 uint32_t policy_max_gpus(const struct policy *policy);
 
 /* The view already shows the event; events come in order of time. */
@@ -89,7 +89,7 @@ void policy_event(struct policy *policy, const struct pol_view *view,
 
 /* The next time to decide if there is no event before; or INFINITY. */
 double policy_wakeup_s(struct policy *policy, const struct pol_view *view);
-/* Whether it decides now; policies with rounds wait for the next one. */
+/* Whether the policy decides now; policies with rounds wait for the next one. */
 bool policy_is_due(const struct policy *policy, const struct pol_view *view);
 
 /*
@@ -99,7 +99,7 @@ bool policy_is_due(const struct policy *policy, const struct pol_view *view);
 uint32_t policy_decide(struct policy *policy, const struct pol_view *view,
 		       struct pol_plan *plans, uint32_t n_max);
 
-/* Tells which plan was taken up; some orders need it. */
+/* Reports which plan was taken up; some orders need it. */
 void policy_taken(struct policy *policy, const struct pol_view *view,
 		  const struct pol_plan *plan);
 

@@ -10,7 +10,7 @@ predicted_fini(struct predicted *predicted)
 	vec_free(&predicted->means);
 }
 
-/* Made if there is none; few: users of a cluster, by the sizes of their jobs. */
+/* The mean of a user and a size, added if new; there are few. */
 static struct predicted_mean *
 mean_of(struct predicted *p, uint32_t user, uint32_t n_gpus)
 {

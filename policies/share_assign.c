@@ -20,17 +20,17 @@
 #include "policies/share_types.h"
 #include "policies/shares.h"
 
-#define NEVER     1e15 /* Seconds: on GPUs that it cannot have. */
-#define MOST_JOBS 512  /* That are assigned at once: the oldest. */
+#define NEVER     1e15 /* Seconds, for GPUs that the job cannot use. */
+#define MOST_JOBS 512  /* Most jobs assigned at once, the oldest ones. */
 
 struct state {
-	double oldest;         /* Of those that wait, the part that is assigned. */
-	VEC(double) had;       /* By id and type: what it was given last. */
+	double oldest;         /* Share of 'waiting' that is assigned. */
+	VEC(double) had;       /* By id and type: the last shares. */
 	VEC(uint32_t) waiting; /* Places in 'ids'. */
-	VEC(uint32_t) type_of; /* Of each machine. */
+	VEC(uint32_t) type_of; /* By machine. */
 	VEC(double) times_s;   /* [waiting x types] */
 	VEC(double) costs;     /* [waiting x (level x machine)] */
-	VEC(uint32_t) columns; /* Of each of 'waiting'. */
+	VEC(uint32_t) columns; /* By index in 'waiting'. */
 	VEC(uint32_t)
 	first, levels; /* By machine: its first job, and how far from the end. */
 };
@@ -95,7 +95,7 @@ find_machines(struct state *s, const struct pol_view *view, const uint32_t *ids,
 			vec_push(&s->waiting, i);
 }
 
-/* The oldest 'share' of them, at least as many as there are machines. */
+/* Keeps the oldest 'share' of the waiting jobs, at least one for each machine. */
 static void
 leave_out(struct state *s, double share)
 {
@@ -109,7 +109,7 @@ leave_out(struct state *s, double share)
 		s->waiting.n = n;
 }
 
-/* Of each job on each type; returns the most by which types differ for a job. */
+/* Fills times of each job on each type; returns the largest ratio between types. */
 static double
 find_times(struct state *s, const struct pol_view *view, const uint32_t *ids)
 {

@@ -6,13 +6,13 @@
 #include "policies/shares.h"
 
 struct state {
-	bool is_muri; /* As finish-time.muri_semantics says. */
+	bool is_muri; /* Value of finish-time.muri_semantics. */
 	struct isolated isolated;
 	VEC(double) gpus;
 	VEC(double) elapsed_s;
 	VEC(double) left_s;
 	VEC(double) isolated_s;
-	struct share_types types; /* Where there are several. */
+	struct share_types types; /* For clusters with several types. */
 };
 
 static void
@@ -36,7 +36,7 @@ fini(void *state)
 	share_types_fini(&s->types);
 }
 
-/* On a cluster of its own a job would have its part of each type. */
+/* On its own cluster, a job would have its part of each type. */
 static void
 shares_of_types(struct state *s, const struct pol_view *view, const uint32_t *ids,
 		uint32_t n, double *ret_shares)

@@ -7,12 +7,12 @@
 #include "policies/share_types.h"
 #include "policies/shares.h"
 
-#define LEAST_S 1e-6 /* Times are not 0. */
+#define LEAST_S 1e-6 /* Least time, above 0. */
 
 struct state {
 	VEC(double) gpus;
 	VEC(double) values;
-	struct share_types types; /* Where there are several. */
+	struct share_types types; /* For clusters with several types. */
 };
 
 static void

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* share_types.c - numbers of a linear program, from a view. */
+/* share_types.c - the input of a linear program, from a view. */
 #include "policies/share_types.h"
 
 #include <math.h>

@@ -10,7 +10,7 @@
 #include "policies/math/shares_types.h"
 #include "policies/view.h"
 
-/* The oldest jobs; the others get what these leave. */
+/* Limit: the oldest jobs; the others get the GPUs left over. */
 #define SHARE_TYPES_MAX_JOBS 512
 
 struct share_types {
@@ -34,11 +34,11 @@ double share_types_mean(const struct share_types *s, uint32_t job);
 void share_types_end(const struct share_types *s, int r, uint32_t n,
 		     double *ret_shares);
 
-/* The same time for each job, on each type in proportion to its GPUs. */
+/* Gives each job the same time, on each type in proportion to its GPUs. */
 void share_types_equal(const struct share_types *s, double *ret_shares);
 
 /*
- * Seconds of its work that a job does in one second on what it asked for, of a type;
+ * Seconds of its work that a job does in one second with the requested GPUs, of a type;
  * 0: it cannot use that type, or the type has too few GPUs.
  */
 double share_speed(const struct pol_view *view, const struct pol_job *job,

@@ -14,7 +14,7 @@
 #include "policies/order_list.h"
 #include "policies/sizes.h"
 
-#define EQUAL (1 + 1e-9) /* What is worth more by less is worth as much: rounding. */
+#define EQUAL (1 + 1e-9) /* Gains closer than this are equal: rounding. */
 
 enum {
 	STEEPNESS,
@@ -24,7 +24,7 @@ enum {
 
 struct state {
 	double steepness, epoch_s;
-	VEC(double) worth; /* Of one GPU more; by want. */
+	VEC(double) worth; /* Gain of one more GPU, by want. */
 	VEC(struct pol_want) wants;
 	VEC(double) keys;
 	VEC(uint32_t) at, scratch;
@@ -57,7 +57,7 @@ fini(void *state)
 	vec_free(&s->scratch);
 }
 
-/* ---- What a GPU is worth --------------------------------------------------------- */
+/* ---- Gains ----------------------------------------------------------------------- */
 
 static double
 speed_on(const struct pol_view *view, const struct pol_job *job, uint32_t n_gpus)
@@ -82,7 +82,7 @@ worth_in_time(const struct state *s, const struct pol_view *view,
 	       job->remaining_s / speed_on(view, job, n_gpus + 1);
 }
 
-/* When 'speed' has been worked at for an epoch. */
+/* The loss after an epoch at 'speed'. */
 static double
 loss(const struct state *s, const struct pol_job *job, double speed)
 {
@@ -114,7 +114,7 @@ worth_of_next(const struct state *s, const struct pol_view *view,
 	return isnan(value) ? 0 : value;
 }
 
-/* The smallest first; equal ones as they were. */
+/* Sorts by size, smallest first; stable. */
 static void
 sort_by_size(struct state *s, struct pol_want *wants, uint32_t n)
 {

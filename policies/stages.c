@@ -10,11 +10,11 @@ enum {
 	NETWORK
 };
 
-#define N_SLOTS 4 /* Of a cycle: as many as jobs can be. */
+#define N_SLOTS 4 /* Slots of a cycle, one for each possible job. */
 #define N_TURNS (2 * N_SLOTS)
-#define SAME    1e-3 /* Cycles that differ by less have settled. */
+#define SAME    1e-3 /* A cycle has settled when it changes by less. */
 
-/* What sharing costs, by how many they are. */
+/* Slowdown by sharing, by number of jobs. */
 static const double factors[STAGES_MAX_JOBS + 1] = { 1, 1, 1.33 / 1.015, 1.5 / 1.015,
 						     1.37 / 1.015 };
 
@@ -28,7 +28,7 @@ stages_are_known(const struct pol_job *job)
 	return sum > 0 && sum < INFINITY && job->iteration_s > 0;
 }
 
-/* The end of a turn, in which each job has a stage: when all stages end. */
+/* The end of a turn, in which each job runs one stage: when all stages end. */
 static double
 turn_end_s(const struct pol_job *const *order, uint32_t n, const double *ends_s,
 	   uint32_t turn)
@@ -41,13 +41,13 @@ turn_end_s(const struct pol_job *const *order, uint32_t n, const double *ends_s,
 		end_s = fmax(end_s, ends_s[turn] + order[network]->stage_s[NETWORK]);
 	if (gpu < n)
 		end_s = fmax(end_s, ends_s[turn] + order[gpu]->stage_s[GPU]);
-	/* Data are loaded ahead by a turn. */
+	/* Data are loaded one turn ahead. */
 	if (turn && load < n)
 		end_s = fmax(end_s, ends_s[turn - 1] + order[load]->stage_s[LOAD]);
 	return end_s;
 }
 
-/* Once it has settled. */
+/* Length of a settled cycle. */
 static double
 cycle_in_order_s(const struct pol_job *const *order, uint32_t n)
 {
@@ -86,7 +86,7 @@ best_order_s(const struct pol_job **order, uint32_t n_fixed, uint32_t n)
 	return best_s;
 }
 
-/* Two need no slots: each loads while the other one is on the GPU and the network. */
+/* Two jobs need no slots: each loads while the other uses GPU and network. */
 static double
 two_s(const struct pol_job *a, const struct pol_job *b)
 {
@@ -118,7 +118,7 @@ stages_loading(const struct pol_job *job)
 	return job->stage_s[LOAD] / (job->stage_s[GPU] + job->stage_s[NETWORK]);
 }
 
-/* Loading takes the longer, the fewer CPUs there are. */
+/* The fewer CPUs, the longer loading takes. */
 static double
 single_speed(const struct pol_job *job)
 {
@@ -131,7 +131,7 @@ single_speed(const struct pol_job *job)
 	return fmax(loading, 1) / fmax(loading / job->cpus, 1);
 }
 
-/* Gaps that a stage fills; and what it takes of one more. */
+/* The number of gaps that a stage fills, and the rest that it takes of one more. */
 static double
 count_gaps(double stage_s, double gap_s, double *ret_rest_s)
 {
@@ -144,7 +144,7 @@ stages_owner_turns(const struct pol_job *job, const struct pol_job *owner)
 {
 	const double *owner_s = owner->stage_s;
 	double gpu_s = job->stage_s[GPU], network_s = job->stage_s[NETWORK];
-	/* While the owner does not load, is not on the GPU, is not on the network. */
+	/* Times in which the owner does not load, use the GPU, use the network. */
 	double no_load_s = owner_s[GPU] + owner_s[NETWORK];
 	double no_gpu_s = owner_s[LOAD] + owner_s[NETWORK];
 	double no_network_s = owner_s[LOAD] + owner_s[GPU];

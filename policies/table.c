@@ -9,7 +9,7 @@
 #include "policies/policy.h"
 #include "policies/sizes.h"
 
-/* Two queues, in each as they came; the limit is 16 GPU hours. */
+/* Two queues, each in order of arrival; the limit is 16 GPU hours. */
 static const struct pol_param tiresias_rounds[] = {
 	{ .name = "2d-las.limit0", .value = 57600 },
 	{ .name = "2d-las.limit1", .value = 1e12 },

@@ -41,7 +41,7 @@ struct pol_job {
 	double stage_s[3];         /* Its loading, GPU and network time; or NAN. */
 	double skew; /* Largest tensor's share of the parameters; 0: unknown. */
 	/* Its state. */
-	/* Wall time on GPUs, without restart_s; restarts charged by its work count. */
+	/* Wall time on GPUs, without restart_s; work counts charge restarts. */
 	double executed_s;
 	double attained_s;  /* GPU seconds. */
 	double remaining_s; /* Of duration_s: an oracle. */

@@ -13,7 +13,7 @@
 
 /* ---- Tiers ------------------------------------------------------------------------ */
 
-/* Capacity that enters each node from below, and that leaves it upwards. */
+/* Capacity of links that enter each node from below, and that leave it upward. */
 struct load {
 	double down_bps, up_bps;
 };

@@ -12,8 +12,8 @@
 struct pair {
 	uint32_t lower, upper;
 	uint32_t n_cables;
-	bool is_usual_below, is_odd_below; /* Among the pairs of 'lower'. */
-	bool is_usual_above, is_odd_above; /* Among the pairs of 'upper'. */
+	bool is_usual_below, is_odd_below; /* Among the pairs of the same 'lower'. */
+	bool is_usual_above, is_odd_above; /* Among the pairs of the same 'upper'. */
 };
 
 struct pairs {

@@ -14,14 +14,14 @@
 #include "topology/route.h"
 #include "topology/topo.h"
 
-/* More groups are compared with the reference only. */
+/* With more groups, each is compared with the reference only. */
 #define MAX_SQUARED_GROUPS 20000
 
 struct group {
-	uint32_t first;  /* Host (node id) that stands for all. */
-	uint32_t second; /* Another one, or TOPO_NONE. */
+	uint32_t first;  /* A host (node id) that represents the group. */
+	uint32_t second; /* Another host of the group, or TOPO_NONE. */
 	size_t n;        /* Hosts. */
-	size_t n_lost;   /* Hosts that do not reach it, or are not reached from it. */
+	size_t n_lost;   /* Hosts without a path to or from the reference. */
 	bool is_told;    /* Its fault has been added. */
 };
 
@@ -30,7 +30,7 @@ struct groups {
 	VEC(struct group) list;
 };
 
-/* Hosts at an end of a one-way link are groups of their own. */
+/* A host at an end of a one-way link is a group of its own. */
 static bool *
 mark_one_way(const struct topo *topo)
 {
@@ -106,7 +106,7 @@ count_lost(struct routes *routes, struct groups *groups)
 	}
 }
 
-/* The group that most hosts reach and are reached from; the largest of those. */
+/* The group with paths to and from most hosts; the largest of those. */
 static const struct group *
 find_reference(const struct groups *groups)
 {
@@ -149,7 +149,7 @@ tell_hosts(const struct topo *topo, struct routes *routes, struct groups *groups
 	}
 }
 
-/* The rest: pairs of groups that both reach the reference, but not each other. */
+/* Faults between groups that both reach the reference, but not each other. */
 static void
 tell_pairs(const struct topo *topo, struct routes *routes, const struct groups *groups,
 	   struct topo_faults *faults)

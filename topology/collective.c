@@ -61,8 +61,8 @@ make_ring(struct maker *m, const uint32_t *hosts, size_t n, double message_bytes
 }
 
 /*
- * The tree over hosts [first, end): the middle one is its root, and both sides are
- * trees likewise.  Depth is log2 of the number of hosts.  Returns the root.
+ * The tree over hosts [first, end): the middle host is the root, and both sides are
+ * such trees again.  Depth is log2 of the number of hosts.  Returns the root.
  */
 static size_t
 make_tree(struct maker *m, size_t first, size_t end, double message_bytes)
@@ -158,7 +158,7 @@ largest_sum(const struct topo *topo, const struct collective_flow *flows, size_t
 	return largest;
 }
 
-/* True for one host or more, all of them hosts, sorted so that twins are neighbours. */
+/* True if there is a host, all are hosts, and none is twice; sorts 'hosts'. */
 static bool
 hosts_are_valid(const struct topo *topo, const uint32_t *hosts, size_t n)
 {
@@ -170,7 +170,7 @@ hosts_are_valid(const struct topo *topo, const uint32_t *hosts, size_t n)
 	return n > 0;
 }
 
-/* An upper bound of the flows before cutting. */
+/* An upper bound of the number of flows before the split into rails. */
 static double
 bound_of_flows(enum collective kind, size_t n_hosts)
 {
@@ -247,7 +247,7 @@ footprint_make(struct routes *routes, const struct collective_flows *flows,
 	       uint32_t ret_unreachable[2])
 {
 	VEC(struct footprint_entry) entries = VEC_EMPTY;
-	/* A link: its place in 'entries' plus one, or 0. */
+	/* By link: its index in 'entries' plus one, or 0. */
 	uint32_t *places = xcalloc((size_t)routes_n_links(routes) + 1, sizeof *places);
 	int r = 0;
 

@@ -78,11 +78,11 @@ int collective_make(const struct topo *topo, enum collective kind,
 		    struct collective_flows *ret_flows);
 void collective_flows_fini(struct collective_flows *flows);
 
-/* What a job puts on one link, as a multiple of the rate of its interfaces. */
+/* The load of a job on one link, as a multiple of the rate of its interfaces. */
 struct footprint_entry {
 	uint32_t link;
 	double factor;    /* Sum over its flows here of bytes / nic_bytes. */
-	uint32_t n_flows; /* That cross the link. */
+	uint32_t n_flows; /* Flows that cross the link. */
 };
 
 struct footprint {
@@ -91,17 +91,16 @@ struct footprint {
 };
 
 /*
- * Lays the flows on the fabric.  Flow number i uses source port
- * 'first_port' + i (modulo 65536).  Release with footprint_fini().  Returns 0
- * or -EHOSTUNREACH, then with the pair of hosts in 'ret_unreachable' (may be
- * NULL).
+ * Routes the flows over the fabric.  Flow number i uses source port 'first_port' + i
+ * (modulo 65536).  Release with footprint_fini().  Returns 0 or -EHOSTUNREACH, then
+ * with the pair of hosts in 'ret_unreachable' (may be NULL).
  */
 int footprint_make(struct routes *routes, const struct collective_flows *flows,
 		   uint16_t first_port, struct footprint *ret_footprint,
 		   uint32_t ret_unreachable[2]);
 void footprint_fini(struct footprint *footprint);
 
-/* What is on a link; NULL: nothing.  Borrowed.  O(log n). */
+/* The entry of a link; NULL: no load.  Borrowed.  O(log n). */
 const struct footprint_entry *footprint_find(const struct footprint *footprint,
 					     uint32_t link);
 

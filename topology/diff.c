@@ -15,7 +15,7 @@
 #include "lib/base/sort.h"
 #include "topology/diff_priv.h"
 
-/* Planned capacities are sometimes those after the encoding: 97 of 100 Gb/s. */
+/* Plans sometimes have the capacity after line coding: 97 of 100 Gb/s. */
 #define SPEED_TOLERANCE 0.05
 
 const char *const diff_kind_names[] = { "swapped", "moved", "missing", "extra",
@@ -40,7 +40,7 @@ add_plan(const struct differ *d, struct diff_finding *f, uint32_t cable)
 	to->bps = d->cables.items[cable].bps;
 }
 
-/* Fills both ends, the one of the lower tier first, as plans mostly have it. */
+/* Fills both ends, the one of the lower tier first, as in most plans. */
 static void
 fill_ends(const struct differ *d, uint32_t a, uint32_t b, struct diff_cable *to)
 {
@@ -97,7 +97,7 @@ match_exact(struct differ *d)
 	}
 }
 
-/* True for "p0", "p17": what readers call ports that a file does not name. */
+/* True for "p0", "p17": names that readers give to ports without a name in the file. */
 static bool
 is_number(const char *port)
 {
@@ -121,7 +121,7 @@ find_named(struct differ *d)
 	}
 }
 
-/* True if a planned end may be the same as a seen one under another name. */
+/* True if a planned end may be the same as a reported one under another name. */
 static bool
 may_be(const struct differ *d, uint32_t planned, uint32_t seen)
 {
@@ -144,7 +144,7 @@ is_renamed(const struct differ *d, const struct cable *c, const struct edge *e)
 	return false;
 }
 
-/* A cable or an edge that has no partner, under its pair of nodes. */
+/* A cable or an edge without a partner, by its pair of nodes. */
 struct loose {
 	uint64_t pair;
 	uint32_t index;
@@ -258,8 +258,8 @@ has_edge_beyond(const struct differ *d, const struct cable *c, uint32_t end)
 }
 
 /*
- * An edge at the end of a planned cable that is not that cable.  If it replaces two
- * cables, the second is reported here only if no other edge reports it.
+ * Reports an edge at the end of a planned cable that is not that cable.  If it replaces
+ * two cables, the second is reported here only if no other edge reports it.
  */
 static void
 find_moved(struct differ *d, uint32_t edge)

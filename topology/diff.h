@@ -67,8 +67,8 @@ struct diff {
 	uint32_t n_of_kind[N_DIFFS];
 	uint32_t n_cables;   /* In the plan. */
 	uint32_t n_compared; /* Of these: seen, or one of the findings. */
-	uint32_t n_renamed;  /* Of these: at ports that are called otherwise. */
-	uint32_t n_outside;  /* Seen, but not between nodes of the plan. */
+	uint32_t n_renamed;  /* Of these: at ports with another name. */
+	uint32_t n_outside;  /* Seen, but with an end outside the plan. */
 	uint32_t n_heard;    /* Nodes that reported their neighbours. */
 	uint32_t n_old;      /* Nodes whose last report is too old: not used. */
 	uint32_t n_strange;  /* Nodes that reported and are not in the plan. */
@@ -76,7 +76,7 @@ struct diff {
 
 struct diff_opts {
 	int64_t now_us;
-	int64_t max_age_us; /* Of a report; 0: any. */
+	int64_t max_age_us; /* Of a report, to be used; 0: any. */
 };
 
 /* Compares.  Release with diff_fini().  O(n log n) in cables planned and seen. */

@@ -13,7 +13,7 @@
 #include "topology/diff.h"
 #include "topology/diff_priv.h"
 
-/* "NODE PORT": a blank is in no name. */
+/* "NODE PORT": no name has a blank. */
 static void
 name_end(const char *node, const char *port, char ret_name[2 * TOPO_MAX_NAME + 2])
 {
@@ -26,7 +26,7 @@ name_end(const char *node, const char *port, char ret_name[2 * TOPO_MAX_NAME + 2
 	ret_name[node_length + 1 + port_length] = '\0';
 }
 
-/* Number of the end, which is added if it is new. */
+/* Number of the end; adds a new one. */
 static uint32_t
 end_of(struct differ *d, const char *node, uint32_t plan_node, const char *port)
 {
@@ -188,7 +188,7 @@ compare_edges(const void *a, const void *b)
 	return x->b < y->b ? -1 : x->b > y->b;
 }
 
-/* Accepts an edge, unless one of its ends has one. */
+/* Accepts an edge, unless one of its ends has an edge already. */
 static void
 keep_edge(struct differ *d, uint32_t *ret_n, const struct edge *edge)
 {

@@ -17,11 +17,11 @@ struct diff_opts;
 struct strtab;
 
 struct end {
-	char node[TOPO_MAX_NAME + 1]; /* The plan's name of it, where it has one. */
+	char node[TOPO_MAX_NAME + 1]; /* The plan's name of the node, if it has one. */
 	char port[TOPO_MAX_NAME + 1];
 	uint32_t plan_node; /* TOPO_NONE: not in the plan. */
-	uint32_t cable;     /* Planned there, or TOPO_NONE. */
-	uint32_t edge;      /* Seen there, or TOPO_NONE. */
+	uint32_t cable;     /* Planned cable at this end, or TOPO_NONE. */
+	uint32_t edge;      /* Reported edge at this end, or TOPO_NONE. */
 	enum observed_state state;
 	double bps; /* 0: not known. */
 };
@@ -30,14 +30,14 @@ struct cable {
 	uint32_t a, b; /* Ends. */
 	double bps;
 	uint32_t edge; /* Its partner, or TOPO_NONE. */
-	bool is_told;  /* By a finding. */
+	bool is_told;  /* A finding reports it. */
 };
 
-/* A cable that was seen. */
+/* A reported cable. */
 struct edge {
 	uint32_t a, b;
 	double bps;      /* By LLDP; 0: not known. */
-	unsigned n_said; /* By how many of its ends: 1 or 2. */
+	unsigned n_said; /* Number of its ends that report it: 1 or 2. */
 	uint32_t cable;  /* Its partner, or TOPO_NONE. */
 	bool is_told;
 };
@@ -48,12 +48,12 @@ struct differ {
 	struct strtab *end_names; /* Owned.  "node port": number of the end. */
 	VEC(struct end) ends;
 	VEC(struct cable) cables; /* In the order of the plan's links. */
-	VEC(struct edge) edges;   /* One an end at most. */
+	VEC(struct edge) edges;   /* At most one per end. */
 	bool *is_heard;           /* Owned.  By plan node: it reported neighbors. */
-	bool *is_named; /* Owned.  By plan node: its ports are called as planned. */
+	bool *is_named; /* Owned.  By plan node: its ports have their planned names. */
 };
 
-/* Fills in both sides, and in 'diff' what reports were there. */
+/* Fills both sides, and the numbers of reports in 'diff'. */
 void differ_init(struct differ *d, const struct topo *plan, const struct observed *seen,
 		 const struct diff_opts *opts, struct diff *diff);
 void differ_fini(struct differ *d);

@@ -10,13 +10,13 @@ struct diff_finding;
 struct jsonw;
 struct topo;
 
-/* As diff(1) would: '-' is the plan, '+' is what is there; ends with a summary. */
+/* In the form of diff(1): '-' is the plan, '+' is the report; ends with a summary. */
 void diff_write_text(const struct diff *diff, const struct topo *plan, FILE *out);
 
 /* The members of antiphase.topology_diff/1 (docs/json.md) in the object that is open. */
 void diff_json_members(const struct diff *diff, const struct topo *plan,
 		       struct jsonw *w);
-/* Those of one element of its "differences". */
+/* Writes the members of one element of its "differences". */
 void diff_json_finding(const struct diff_finding *finding, struct jsonw *w);
 
 #endif

@@ -11,13 +11,13 @@ struct builder {
 	const struct topo *topo;
 	const uint32_t *hosts;
 	size_t n_hosts;
-	uint32_t *sets;  /* Of nodes joined so far. */
+	uint32_t *sets;  /* Of the nodes joined so far. */
 	uint32_t *found; /* By root of a set: the domain of this tier, or TOPO_NONE. */
 	VEC(struct topo_domain) domains;
 	uint32_t *of_host;
 };
 
-/* Joins what links of this tier join. */
+/* Joins the nodes that links of this tier connect. */
 static void
 join_tier(struct builder *b, uint32_t tier)
 {
@@ -31,7 +31,7 @@ join_tier(struct builder *b, uint32_t tier)
 	}
 }
 
-/* A domain for each set with switches of this tier. */
+/* Makes a domain of each set with switches of this tier. */
 static void
 add_domains(struct builder *b, uint32_t tier)
 {
@@ -51,7 +51,7 @@ add_domains(struct builder *b, uint32_t tier)
 	}
 }
 
-/* Puts the first 'n' domains, and hosts, without a parent into the new ones. */
+/* Sets the parents of the first 'n' domains, and of hosts, that have none. */
 static void
 nest(struct builder *b, size_t n)
 {

@@ -21,7 +21,7 @@ struct topo_domain {
 	uint32_t tier;       /* From 1. */
 	uint32_t node;       /* The first of its switches of that tier. */
 	uint32_t n_switches; /* Of that tier. */
-	uint32_t parent;     /* Number of the domain around it, or TOPO_NONE. */
+	uint32_t parent;     /* Number of the enclosing domain, or TOPO_NONE. */
 };
 
 struct topo_domains {

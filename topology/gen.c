@@ -12,7 +12,7 @@
 #include "topology/topo.h"
 
 #define MAX_OVERSUBSCRIPTION 1e6
-#define TOLERANCE            1e-9 /* Relative, between numbers people typed. */
+#define TOLERANCE            1e-9 /* Relative tolerance for numbers typed by users. */
 
 int
 gen_check_ranges(const struct gen_range *ranges, int n, struct err *err)
@@ -52,7 +52,7 @@ gen_check_size(double n_nodes, double n_cables, struct err *err)
 	return -E2BIG;
 }
 
-/* The number of switches above for the oversubscription, which must be whole. */
+/* The number of upper switches for the oversubscription, which must be whole. */
 static int
 derive_above(struct gen_uplinks *u, double want_bps, struct err *err)
 {
@@ -286,7 +286,7 @@ gen_rail(const struct gen_rail *options, struct topo **ret_topo, struct err *err
 		.uplink_bps = round(o.uplink_bps),
 		.oversubscription = o.oversubscription,
 	};
-	/* One group is whole without spines, unless the options ask for some. */
+	/* One group needs no spines, unless the options ask for some. */
 	if (o.n_groups > 1 || o.n_spines || o.uplink_bps != 0 ||
 	    o.oversubscription != 0)
 		r = gen_resolve(&u, err);

@@ -32,7 +32,7 @@ struct gen_leaf_spine {
 	uint32_t n_slots;        /* Of a host; 1. */
 	double host_bps;         /* GEN_DEFAULT_BPS. */
 	double uplink_bps; /* From the oversubscription, if it and n_spines are given; else host_bps. */
-	double oversubscription; /* As it comes out of the others. */
+	double oversubscription; /* Default: as the others imply. */
 };
 
 /*
@@ -53,7 +53,7 @@ struct gen_fat_tree {
 	uint32_t n_slots;        /* Of a host; 1. */
 	double host_bps;         /* GEN_DEFAULT_BPS. */
 	double uplink_bps;       /* Of cables between switches; host_bps. */
-	double oversubscription; /* Of a leaf.  As it comes out of the others. */
+	double oversubscription; /* Of a leaf.  Default: as the others imply. */
 };
 
 int gen_fat_tree(const struct gen_fat_tree *options, struct topo **ret_topo,
@@ -74,7 +74,7 @@ struct gen_rail {
 	uint32_t n_slots;         /* Of a host; n_rails. */
 	double host_bps;          /* Of one interface; GEN_DEFAULT_BPS. */
 	double uplink_bps;        /* As of a leaf-spine. */
-	double oversubscription;  /* As it comes out of the others. */
+	double oversubscription;  /* Default: as the others imply. */
 };
 
 int gen_rail(const struct gen_rail *options, struct topo **ret_topo, struct err *err);
@@ -95,7 +95,7 @@ struct gen_three_tier {
 	double host_bps;                /* GEN_DEFAULT_BPS. */
 	double access_uplink_bps;       /* From the access tier's oversubscription. */
 	double agg_uplink_bps;          /* From the aggregation's oversubscription. */
-	double access_oversubscription; /* 1, if the uplink is not given either. */
+	double access_oversubscription; /* 1, if the uplink is not given. */
 	double agg_oversubscription;    /* 1, likewise. */
 };
 

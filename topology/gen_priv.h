@@ -14,15 +14,15 @@ struct gen_range {
 	uint32_t value, min, max;
 };
 
-/* Checks 'n' of them.  Returns 0 or -EINVAL. */
+/* Checks 'n' limits.  Returns 0 or -EINVAL. */
 int gen_check_ranges(const struct gen_range *ranges, int n, struct err *err);
 
 /* Checks that a rate is above 0 and at most TOPO_MAX_BPS. */
 int gen_check_bps(const char *what, double bps, struct err *err);
 
 /*
- * Checks that a fabric of so many nodes and cables is possible, before anything
- * is allocated.  Doubles, since products of options may be huge.
+ * Checks that a fabric with these numbers of nodes and cables is possible, before
+ * anything is allocated.  Doubles, since products of options may be huge.
  */
 int gen_check_size(double n_nodes, double n_cables, struct err *err);
 
@@ -35,15 +35,15 @@ struct gen_uplinks {
 	double default_bps;      /* Of an uplink, if no option gives it. */
 	uint32_t n_above;        /* Switches above it; 0: derived. */
 	double uplink_bps;       /* Of one cable; 0: derived. */
-	double oversubscription; /* 0: what comes out. */
+	double oversubscription; /* 0: derived. */
 };
 
 /* Fills n_above and uplink_bps, or an error if the numbers do not fit. */
 int gen_resolve(struct gen_uplinks *uplinks, struct err *err);
 
 /*
- * Add 'n' nodes called 'prefix' and a number from 0; return the id of the
- * first, which the others follow.  The sizes have been checked: they cannot fail.
+ * Adds 'n' nodes named 'prefix' and a number from 0; returns the id of the first, which
+ * the others follow.  Cannot fail, because the sizes have been checked.
  */
 uint32_t gen_hosts(struct topo_builder *builder, uint32_t n, uint32_t n_slots);
 uint32_t gen_switches(struct topo_builder *builder, const char *prefix, uint32_t n,

@@ -197,8 +197,8 @@ unknown_option(const struct gen_kind *kind, const char *word, struct err *err)
 }
 
 /*
- * Reads one option from 'words', where strtok_r() has got to, into 'values';
- * 'word' is its name, perhaps with its value.
+ * Reads the option 'word', perhaps with its value, into 'values'; further words come
+ * from strtok_r() with 'words'.
  */
 static int
 read_option(const struct gen_kind *kind, char *word, char **words, double *values,

@@ -43,7 +43,7 @@ cable_cores(struct topo_builder *b, const struct pods *p, uint32_t agg, uint32_t
 {
 	bool is_shared = p->cores_per_agg == p->n_cores;
 	uint32_t first = is_shared ? 0 : j * p->cores_per_agg;
-	/* Number of this switch among those that the core has a cable to. */
+	/* Index of this switch among those with a cable to the core. */
 	uint32_t place = is_shared ? pod * p->agg_per_pod + j : pod;
 
 	for (uint32_t c = 0; c < p->cores_per_agg; c++) {

@@ -19,15 +19,15 @@
 #include "topology/topo.h"
 
 #define MAX_TIER 1000
-/* Names times patterns, and times labels, that are compared. */
+/* Limit of comparisons of names with patterns, and with labels. */
 #define MAX_COMPARED 50000000
 
 struct hypernode {
 	const char *name; /* Of the switch; borrowed. */
 	const struct json *item, *spec;
 	int64_t tier;
-	VEC(uint32_t) hosts;      /* In 'hosts'. */
-	VEC(uint32_t) hypernodes; /* In 'list'. */
+	VEC(uint32_t) hosts;      /* Index in 'hosts'. */
+	VEC(uint32_t) hypernodes; /* Index in 'list'. */
 	bool is_used;             /* There are hosts below it. */
 };
 
@@ -36,9 +36,9 @@ struct hypernodes {
 	const struct topo_read_opts *opts;
 	struct k8s_nodes nodes;
 	bool has_nodes;
-	struct strtab *names;    /* Of HyperNodes; the number is that in 'list'. */
-	struct strtab *switches; /* Of theirs, likewise. */
-	struct strtab *hosts;    /* Those of 'nodes' first, with its numbers. */
+	struct strtab *names;    /* Of HyperNodes; numbers are indexes in 'list'. */
+	struct strtab *switches; /* Of their switches; numbers likewise. */
+	struct strtab *hosts;    /* Those of 'nodes' first, with the same numbers. */
 	struct strtab *edges;    /* "number TYPE name": members already reported. */
 	VEC(struct hypernode) list;
 	size_t n_names, max_names, n_compared, n_missing;
@@ -119,7 +119,7 @@ read_hypernode(struct hypernodes *h, const struct json *item)
 
 /* ---- Members ---------------------------------------------------------------------------- */
 
-/* Where what a selector finds goes. */
+/* The target of a selector's matches. */
 struct finding {
 	struct hypernodes *h;
 	uint32_t parent;
@@ -127,7 +127,7 @@ struct finding {
 	bool is_full;
 };
 
-/* True if it is new, and there is room. */
+/* Returns true for a new member if there is room. */
 static bool
 is_new_edge(struct finding *f, char type, uint32_t child)
 {
@@ -349,7 +349,7 @@ write_line(const struct hypernodes *h, const struct hypernode *hn, struct strbuf
 	return is_used;
 }
 
-/* Lines, closest first: those of a tier have only lower ones as members. */
+/* Writes lines, lowest tier first: members of a tier are of lower ones. */
 static void
 write_conf(struct hypernodes *h, struct strbuf *conf)
 {
@@ -392,7 +392,7 @@ read_nodes(struct hypernodes *h)
 	return r;
 }
 
-/* A list, as 'kubectl get' writes one. */
+/* A JSON list, as 'kubectl get' writes it. */
 static int
 read_items(struct hypernodes *h, const struct json *list)
 {

@@ -158,7 +158,7 @@ skip_remarks(const char **at)
 	}
 }
 
-/* Number of the node of that token, which may appear later in the file. */
+/* Number of the node with that token, whose block may come later in the file. */
 static uint32_t
 intern_node(struct reader *rd, const char *token)
 {

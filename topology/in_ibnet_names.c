@@ -114,7 +114,7 @@ ibnet_name_nodes(struct ibnet_node *nodes, size_t n)
 			name_switch(node);
 		if (!node->name)
 			continue;
-		/* Two adapters of a host differ in the device. */
+		/* Adapters of a host differ in the device. */
 		key = xasprintf("%d %s %s", (int)node->kind, node->name,
 				node->device ? node->device : "");
 		ids[i] = strtab_intern(names, key);

@@ -7,7 +7,7 @@
 #include "topology/in_ibnet_priv.h"
 #include "topology/topo.h"
 
-/* The cables between switches, from both ends. */
+/* The cables between switches, seen from both ends. */
 struct graph {
 	size_t n;
 	size_t *first;      /* Owned.  n + 1. */
@@ -17,8 +17,8 @@ struct graph {
 };
 
 /*
- * A switch that may not be a leaf, with its excess of cable ends at leaves over those
- * at hosts.
+ * A candidate for removal from the leaves: its cable ends at leaves minus those at
+ * hosts.
  */
 struct candidate {
 	uint32_t node;
@@ -104,7 +104,7 @@ demote_spines(struct graph *g)
 	}
 	sort_items(candidates, n, compare_candidates);
 	for (size_t i = 0; i < n; i++) {
-		/* Some of its neighbors may not be leaves any more. */
+		/* Some of its neighbors may no longer be leaves. */
 		if (count_beyond(g, candidates[i].node) > 0)
 			g->is_leaf[candidates[i].node] = false;
 	}
@@ -138,7 +138,7 @@ ibnet_find_tiers(struct ibnet_node *nodes, size_t n, const struct ibnet_cable *c
 			queue[tail++] = g.others[i];
 		}
 	}
-	/* Nodes that no host can reach need a tier too. */
+	/* Nodes that no host reaches need a tier too. */
 	for (size_t i = 0; i < n; i++) {
 		if (nodes[i].kind == IBNET_SWITCH && !nodes[i].tier)
 			nodes[i].tier = 1;

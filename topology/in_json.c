@@ -14,7 +14,7 @@
 #include "topology/read.h"
 #include "topology/topo.h"
 
-/* With more faults the file is rejected. */
+/* With more faults than this, the file is rejected. */
 #define MAX_DUPLICATES 100
 
 #define MAX_GBPS (TOPO_MAX_BPS / 1e9)
@@ -28,7 +28,7 @@ struct reader {
 	struct err *err;
 };
 
-/* One end of a cable, "leaf0:p3", taken apart. */
+/* One end of a cable, "leaf0:p3", parsed. */
 struct cable_end {
 	uint32_t node;
 	char port[TOPO_MAX_NAME + 1];
@@ -190,8 +190,8 @@ read_end(struct reader *rd, const struct json *cable, const char *key,
 }
 
 /*
- * A port of 'cable' is cabled already: finds which one, and by what earlier
- * cable, and reports that.
+ * Reports that a port of 'cable' is cabled already: which port, and by which earlier
+ * cable.
  */
 static int
 port_is_taken(struct reader *rd, const struct json *cable)

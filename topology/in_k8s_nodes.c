@@ -56,7 +56,7 @@ topo_note(const struct topo_read_opts *opts, const char *fmt, ...)
 
 /* ---- Nodes ------------------------------------------------------------------------------ */
 
-/* The slots of a Node: a quantity, which is a whole number for what is not shared. */
+/* The slots of a Node: a quantity, a whole number for unshared resources. */
 static int
 read_slots(struct k8s_nodes *nodes, const struct json *item, const char *resource,
 	   uint32_t *ret_slots, struct err *err)
@@ -184,10 +184,10 @@ k8s_node_label(const struct k8s_nodes *nodes, const struct k8s_node *node,
 /* ---- Switches --------------------------------------------------------------------------- */
 
 struct label_switch {
-	uint32_t tier;       /* From 0, the closest. */
-	uint32_t parent;     /* Or STRTAB_NONE, if none is known yet. */
-	uint32_t node;       /* The first Node that named it, or its parent. */
-	struct strbuf below; /* What hangs on it, with commas. */
+	uint32_t tier;       /* From 0, the lowest. */
+	uint32_t parent;     /* Or STRTAB_NONE while unknown. */
+	uint32_t node;       /* The first Node that names it or its parent. */
+	struct strbuf below; /* Its members, separated by commas. */
 };
 
 struct labels {
@@ -196,10 +196,10 @@ struct labels {
 	const char *keys;
 	char *key[TOPO_MAX_TIER]; /* Owned. */
 	unsigned n_keys;
-	struct strtab *names; /* Of switches; the number is that in 'switches'. */
+	struct strtab *names; /* Of switches; numbers are indexes in 'switches'. */
 	VEC(struct label_switch) switches;
 	size_t n_left_out, n_without_gpus;
-	struct strbuf left_out; /* The first names. */
+	struct strbuf left_out; /* The first names left out. */
 	struct err *err;
 };
 
@@ -213,7 +213,7 @@ expand_keys(struct labels *l)
 	strbuf_free(&key);
 }
 
-/* The known list whose closest key most Nodes have; NULL if none has any. */
+/* The known list whose closest key most Nodes have; NULL if no Node has any. */
 static const char *
 find_keys(const struct labels *l)
 {
@@ -266,7 +266,7 @@ conflict(struct labels *l, const struct k8s_node *node, const struct label_switc
 			 l->nodes.list.items[sw->node].name);
 }
 
-/* The number of a switch, added if it is new; negative for what cannot be. */
+/* The number of a switch; adds a new one.  Negative if it is invalid. */
 static int
 intern_switch(struct labels *l, uint32_t number, unsigned tier, const char *name,
 	      uint32_t *ret_switch)
@@ -320,7 +320,7 @@ leave_out(struct labels *l, const struct k8s_node *node)
 			      node->name);
 }
 
-/* The values of a Node's labels, closest first; 0 if there are none, or with a gap. */
+/* The values of a Node's labels, closest first; 0 if none, or with a gap. */
 static unsigned
 path_of(const struct labels *l, const struct k8s_node *node,
 	const char *values[TOPO_MAX_TIER])

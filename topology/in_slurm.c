@@ -22,7 +22,7 @@
 
 /* ---- Lines to switches ----------------------------------------------------------- */
 
-/* Skips a backslash and the end of line behind it, if that is what comes next. */
+/* Skips a backslash and the end of line that follows it, if they are next. */
 static bool
 skip_continuation(struct slurm *s)
 {

@@ -20,14 +20,14 @@ const char *const slurm_key_names[] = { "SwitchName", "Switches", "Nodes",
 
 /* ---- Names to edges ---------------------------------------------------------------- */
 
-/* Where the names of one line go. */
+/* The target of the names of one line. */
 struct expansion {
 	struct slurm *slurm;
 	uint32_t parent;
 	unsigned line;
 };
 
-/* Notes that the name is on the line of 'parent', in its 'last'. */
+/* Records that a name is on the line of 'parent', in its 'last'. */
 static int
 check_named_once(struct expansion *x, const char *name, uint32_t *last)
 {
@@ -150,7 +150,7 @@ find_tiers(struct slurm *s, uint32_t *order)
 		for (uint32_t j = first[child]; j < first[child + 1]; j++) {
 			struct slurm_switch *parent = &switches[parents[j]];
 
-			/* The last child to get its tier has the highest. */
+			/* The last child to get a tier has the highest one. */
 			if (--parent->n_open == 0) {
 				parent->tier = switches[child].tier + 1;
 				order[n_ordered++] = parents[j];
@@ -219,7 +219,7 @@ add_cable(struct slurm *s, struct topo_builder *b, uint32_t child, uint32_t pare
 	BUG_ON(topo_builder_cable(b, child, ports[0], parent, ports[1], bps, bps) < 0);
 }
 
-/* The capacity of a cable up from a switch, whose cables down are known. */
+/* The capacity of a cable up from a switch with known cables down. */
 static double
 uplink_bps(const struct slurm *s, const struct slurm_switch *child,
 	   const struct slurm_switch *parent)
@@ -235,7 +235,7 @@ uplink_bps(const struct slurm *s, const struct slurm_switch *child,
 	return fmin(fmax(round(bps), 1), TOPO_MAX_BPS);
 }
 
-/* Edges are already sorted by parent; 'order' has the leaves first. */
+/* Edges are sorted by parent; 'order' has the leaves first. */
 static void
 add_cables(struct slurm *s, struct topo_builder *b, const uint32_t *order)
 {

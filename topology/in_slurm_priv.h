@@ -20,31 +20,31 @@ enum slurm_key {
 	SLURM_KEY_SWITCHES,
 	SLURM_KEY_NODES,
 	SLURM_KEY_LINK_SPEED,
-	SLURM_KEY_LEVEL, /* Of 'scontrol show topology' alone. */
+	SLURM_KEY_LEVEL, /* Only in 'scontrol show topology'. */
 	N_SLURM_KEYS,
 };
 
 /* One line about a switch. */
 struct slurm_switch {
 	char *values[N_SLURM_KEYS];   /* Owned; NULL: not given. */
-	unsigned lines[N_SLURM_KEYS]; /* Of each value. */
+	unsigned lines[N_SLURM_KEYS]; /* Line of each value. */
 	uint32_t tier;                /* 0: not known yet. */
 	uint32_t n_open;              /* Children whose tier is not known yet. */
-	uint32_t last_parent;         /* The last parent that named it, plus one. */
+	uint32_t last_parent;         /* Plus one: the last parent that named it. */
 	uint32_t n_parents;
-	double down_bps; /* Of the cables to what hangs on it. */
-	uint32_t node;   /* In the builder. */
+	double down_bps; /* Of the cables to its members. */
+	uint32_t node;   /* Id in the builder. */
 	double bps;
 };
 
-/* A switch, and what hangs on it: a host's number or a switch's. */
+/* A switch and one of its members, by number of host or switch. */
 struct slurm_edge {
 	uint32_t parent, child;
 };
 
 struct slurm {
 	const char *file;
-	const char *at, *end; /* What is left of the text. */
+	const char *at, *end; /* The rest of the text. */
 	unsigned line;
 	double default_bps, uplink_bps, oversubscription;
 	uint32_t n_slots, max_names;
@@ -52,11 +52,11 @@ struct slurm {
 	void *slots_ctx;
 	VEC(struct slurm_switch) switches;
 	struct strtab *switch_names;     /* Number: index of 'switches'. */
-	struct strtab *host_names;       /* Number: the host's node id. */
+	struct strtab *host_names;       /* Number: node id of the host. */
 	VEC(uint32_t) host_lines;        /* By host: the last parent, plus one. */
 	VEC(struct slurm_edge) to_hosts; /* By parent. */
 	VEC(struct slurm_edge) to_switches;
-	uint32_t *n_ports; /* Owned.  Used so far, by node id. */
+	uint32_t *n_ports; /* Owned.  Ports used so far, by node id. */
 	struct err *err;
 };
 

@@ -39,7 +39,7 @@ struct reader {
 
 /* ---- YAML ----------------------------------------------------------------------------- */
 
-/* True for a list of names as Slurm has it: no blanks, quotes or line ends. */
+/* True for a valid list of names of Slurm: no blanks, quotes or line ends. */
 static bool
 is_list(const char *text)
 {
@@ -153,7 +153,7 @@ add_tree(struct reader *rd, const struct json *tree)
 	return r;
 }
 
-/* The tree of a topology.yaml that counts, or NULL. */
+/* The tree of a topology.yaml that is used, or NULL. */
 static const struct json *
 find_tree(const struct json *topologies)
 {
@@ -202,9 +202,9 @@ read_yaml(struct reader *rd, const char *file, const struct json *root)
 /* ---- JSON of the graph engine ----------------------------------------------------------- */
 
 struct graph {
-	struct strtab *switches; /* By number: what hangs on it. */
+	struct strtab *switches; /* By number: the members. */
 	VEC(struct strbuf) below;
-	struct strtab *edges; /* "parent child": told already. */
+	struct strtab *edges; /* "parent child": already written. */
 };
 
 /* Puts 'child' below 'parent', once. */
@@ -226,7 +226,7 @@ add_edge(struct graph *g, const char *parent, const char *child)
 	strbuf_free(&name);
 }
 
-/* A name with brackets in it would be a list of names. */
+/* Slurm would read a name with brackets as a list of names. */
 static int
 check_name(const struct json_doc *doc, const struct json *value, const char *name,
 	   struct err *err)

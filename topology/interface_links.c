@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * interface_links.c - from a node's interface to the links of its cable.
- */
+/* interface_links.c - from a node's interface to the links of its cable. */
 #include "topology/interface_links.h"
 
 #include <stdbool.h>
@@ -10,7 +8,7 @@
 #include "topology/observed.h"
 #include "topology/topo.h"
 
-/* Both directions of the cable of a link, as seen from where the link begins. */
+/* Both directions of a link's cable, from where the link begins. */
 static struct topo_interface_links
 both_ways(const struct topo *topo, uint32_t link)
 {
@@ -53,10 +51,7 @@ find_device(const struct topo *topo, uint32_t node, const char *interface)
 	return find_port(topo, node, interface, length);
 }
 
-/*
- * The link from 'node' to the neighbour's port; else, if there is just one to the
- * neighbour, that.
- */
+/* The link from 'node' to the neighbor's port; else the only link to the neighbor. */
 static uint32_t
 find_cable(const struct topo *topo, uint32_t node, uint32_t peer, const char *port,
 	   const char *alias)
@@ -79,7 +74,7 @@ find_cable(const struct topo *topo, uint32_t node, uint32_t peer, const char *po
 	return n_cables == 1 ? only : TOPO_NONE;
 }
 
-/* The link of a port by the neighbours that it saw. */
+/* The link of a port, by its reported neighbors. */
 static uint32_t
 find_by_neighbours(const struct topo *topo, uint32_t node,
 		   const struct observed_port *port)
@@ -96,7 +91,7 @@ find_by_neighbours(const struct topo *topo, uint32_t node,
 	return TOPO_NONE;
 }
 
-/* What the node itself reported, under either of its names; NULL. */
+/* The report of the node, under either of its names; or NULL. */
 static const struct observed_node *
 find_report(const struct topo *topo, const struct observed *seen, uint32_t node,
 	    const char *name)
@@ -113,7 +108,7 @@ is_called(const struct observed_neighbour *peer, const char *interface)
 	       strcmp(peer->alias, interface) == 0;
 }
 
-/* By reports of others: a port of theirs has this interface as its neighbor. */
+/* By other nodes' reports: one of their ports has this interface as its neighbor. */
 static uint32_t
 find_by_others(const struct topo *topo, const struct observed *seen, uint32_t node,
 	       const char *interface)

@@ -32,9 +32,9 @@ struct topo_interface_links {
 };
 
 /*
- * Finds them.  'node' is a host's or a switch's name (with or without its domain),
- * 'interface' what the node calls it; 'seen' may be NULL.  O(cables of the node),
- * and by LLDP, if only its neighbour reports, O(all that was seen): keep the result.
+ * Finds the links.  'node' is a host's or a switch's name (with or without its domain),
+ * 'interface' the node's name for it; 'seen' may be NULL.  O(cables of the node), and
+ * by LLDP, if only its neighbor reports, O(all reports): keep the result.
  */
 struct topo_interface_links topo_interface_links(const struct topo *topo,
 						 const struct observed *seen,

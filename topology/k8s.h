@@ -24,36 +24,34 @@ struct err;
 struct strbuf;
 struct topo;
 
-#define K8S_LABEL_KEYS   "fabric.topograph.run/tier-*" /* Of topograph from 1.0. */
+#define K8S_LABEL_KEYS   "fabric.topograph.run/tier-*" /* Topograph 1.0 and later. */
 #define K8S_GPU_RESOURCE "nvidia.com/gpu"
-/* Of a HyperNode: the name of the switch, where Kubernetes could not have it. */
+/* On a HyperNode: the switch's name, if it is not valid in Kubernetes. */
 #define K8S_SWITCH "antiphase.io/switch"
 
-/* What only the readers of this file need; of topo_read_opts.  All may be NULL or 0. */
+/* Options for Kubernetes only; part of topo_read_opts.  All may be NULL or 0. */
 struct topo_k8s_opts {
-	/* NULL: of all the lists that are known, the one that most Nodes have. */
+	/* NULL: the known list that most Nodes have. */
 	const char *label_keys;
-	/* Names hold only within the switch above, and become "spine1/leaf1". */
+	/* Names are unique only within the upper switch, and become "spine1/leaf1". */
 	bool is_nested;
-	/* A switch above all that have none above them; NULL: none. */
+	/* A switch above all those without a parent; NULL: none. */
 	const char *root;
 	const char *gpu_resource; /* In status.allocatable; K8S_GPU_RESOURCE. */
-	/* Of HyperNodes: the Nodes, as 'kubectl get nodes -o json' prints them. */
+	/* For HyperNodes: the Nodes, as 'kubectl get nodes -o json' prints them. */
 	const char *nodes_file, *nodes_text;
 	size_t n_nodes_text;
 };
 
-/*
- * Checks a list of label keys.  Returns 0, or -EINVAL with what is wrong of it.
- */
+/* Checks a list of label keys.  Returns 0, or -EINVAL with 'err' filled. */
 int k8s_label_keys_check(const char *keys, struct err *err);
 /* Appends the key of the switch 'n' tiers above the closest; false if there is none. */
 bool k8s_label_key(const char *keys, unsigned n, struct strbuf *out);
 
-/* Names that Kubernetes takes: of objects, and as the value of a label. */
+/* Whether names are valid in Kubernetes: of objects, and as values of labels. */
 bool k8s_name_is_valid(const char *name);
 bool k8s_label_is_valid(const char *value);
-/* As topograph has it for values that are none: "x" and 16 digits of their FNV-1a. */
+/* A valid value for an invalid one, as topograph does: "x" and 16 digits of FNV-1a. */
 void k8s_label_hash(const char *value, struct strbuf *out);
 
 /*

@@ -26,9 +26,9 @@
 #include "topology/read_priv.h"
 
 #define MAX_PATTERN 128
-#define MAX_COUNT   63 /* The sum of those of a pattern. */
+#define MAX_COUNT   63 /* Limit of the sum of a pattern's counts. */
 #define MAX_NESTED  8
-#define MATCHES     256 /* With the same compiled pattern. */
+#define MATCHES     256 /* Matches before a pattern is compiled again. */
 
 #define ALNUM                        \
 	"abcdefghijklmnopqrstuvwxyz" \
@@ -37,9 +37,9 @@
 
 /* ---- Regular expressions -------------------------------------------------------------- */
 
-/* What stands before the next character. */
+/* The kind of the previous item. */
 enum before {
-	NOTHING, /* The begin of a branch. */
+	NOTHING, /* At the beginning of a branch. */
 	ANCHOR,
 	ATOM,
 	GROUP,

@@ -12,7 +12,7 @@
 
 #define MAX_OBJECT_NAME 253
 #define MAX_LABEL       63
-/* Of a label's key: a name of DNS, a slash, a name. */
+/* Of a label's key: a DNS name, a slash, a name. */
 #define MAX_KEY (253 + 1 + 63)
 
 #define LOWER     "abcdefghijklmnopqrstuvwxyz"

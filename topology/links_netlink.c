@@ -33,7 +33,7 @@ enum oper_state {
 };
 
 struct links {
-	struct nl_sock *dump;   /* Owned.  For questions. */
+	struct nl_sock *dump;   /* Owned.  For requests. */
 	struct nl_sock *notify; /* Owned.  For notifications of the kernel. */
 	int ioctl_fd;           /* Owned.  For ethtool. */
 	bool is_changed;

@@ -17,7 +17,7 @@ struct observed_node;
 int links_open(struct links **ret_links, struct err *err);
 void links_close(struct links *links); /* Accepts NULL. */
 
-/* Readable when something has changed. */
+/* Readable after a change. */
 int links_fd(const struct links *links);
 /* Reads notifications: 1 if links_report() may have changed, else 0. */
 int links_receive(struct links *links);

@@ -21,7 +21,7 @@ struct lldp_run {
 	struct child *child; /* NULL: none runs. */
 };
 
-/* Its command line. */
+/* The command line of lldpcli. */
 static struct child_opts
 child_opts(const struct lldp_run_opts *opts, const char *argv[MAX_WORDS + 1])
 {
@@ -103,7 +103,7 @@ lldp_run_start(struct lldp_run *run)
 	}
 }
 
-/* ---- Without one ----------------------------------------------------------------- */
+/* ---- Without a loop -------------------------------------------------------------- */
 
 struct once {
 	char *text;

@@ -18,7 +18,7 @@ struct loop;
 
 struct lldp_run_opts {
 	const char *program; /* "lldpcli"; found by PATH. */
-	const char *socket;  /* lldpd's, or NULL for its default. */
+	const char *socket;  /* Of lldpd; NULL: its default. */
 	int64_t timeout_ns;  /* Of one run. */
 	/*
 	 * Called after each run with its output (terminated), or with NULL and the
@@ -32,10 +32,10 @@ struct lldp_run_opts {
 struct lldp_run *lldp_run_new(struct loop *loop, const struct lldp_run_opts *opts);
 void lldp_run_free(struct lldp_run *run); /* Accepts NULL; kills what runs. */
 
-/* Starts one run, unless one is on. */
+/* Starts a run, unless one is active. */
 void lldp_run_start(struct lldp_run *run);
 
-/* The same without a loop: waits.  0 and a new text, or -errno with 'err' filled. */
+/* Runs it without a loop and waits.  0 and a new text, or -errno with 'err' filled. */
 int lldp_run_once(const struct lldp_run_opts *opts, char **ret_text, size_t *ret_n,
 		  struct err *err);
 

@@ -12,7 +12,7 @@ const char *const observed_state_names[] = { "unknown", "up", "down", NULL };
 struct observed {
 	struct strtab *names; /* Owned.  Number of a name: index of the node. */
 	VEC(struct observed_node) nodes;
-	size_t n_items; /* Their ports and neighbours. */
+	size_t n_items; /* Number of all ports and neighbors. */
 	uint64_t generation;
 };
 
@@ -123,7 +123,7 @@ observed_port_add(struct observed_port *port, const char *node, const char *peer
 	if (port->neighbours.n == OBSERVED_MAX_NEIGHBOURS)
 		return -E2BIG;
 	if (!port->neighbours.capacity) {
-		/* Most have only one: no room for more yet. */
+		/* Most ports have one neighbor: reserve no more yet. */
 		port->neighbours.items = xcalloc(1, sizeof new);
 		port->neighbours.capacity = 1;
 	}
@@ -170,7 +170,7 @@ tell(const struct update *u, const struct observed_change *change)
 		u->changed(u->ctx, change);
 }
 
-/* 'before' may be NULL for a port that is new; 'after' for one that is gone. */
+/* 'before' is NULL for a new port, 'after' for a removed one. */
 static void
 tell_links(const struct update *u, const struct observed_port *before,
 	   const struct observed_port *after)
@@ -247,7 +247,7 @@ tell_changes(const struct update *u, const struct observed_node *old)
 	}
 }
 
-/* Completes the report with earlier values that it does not have. */
+/* Adds earlier values that the report lacks. */
 static void
 keep_the_rest(struct observed_node *report, const struct observed_node *old)
 {
@@ -296,7 +296,7 @@ is_same_port(const struct observed_port *a, const struct observed_port *b)
 	return true;
 }
 
-/* But for when it was said. */
+/* Compares all but the times of the reports. */
 static bool
 is_same(const struct observed_node *a, const struct observed_node *b)
 {

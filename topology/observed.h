@@ -23,8 +23,8 @@
 #include "topology/topo.h"
 
 #define OBSERVED_MAX_NODES      100000
-#define OBSERVED_MAX_PORTS      4096 /* Of one node. */
-#define OBSERVED_MAX_NEIGHBOURS 16   /* Of one port; a hub in between shows many. */
+#define OBSERVED_MAX_PORTS      4096      /* Of one node. */
+#define OBSERVED_MAX_NEIGHBOURS 16        /* Of one port; a hub has many. */
 #define OBSERVED_MAX_ITEMS      (1 << 22) /* Ports and neighbours of all nodes together. */
 
 enum observed_state {
@@ -43,14 +43,14 @@ struct observed_neighbour {
 	char port[TOPO_MAX_NAME + 1];  /* Port id. */
 	char alias[TOPO_MAX_NAME + 1]; /* Port description; often the name of the
 					* interface where the id is its address. */
-	double bps; /* The speed that it reports for its port; 0: unknown. */
+	double bps;                    /* Reported speed of its port; 0: unknown. */
 };
 
 struct observed_port {
 	char name[TOPO_MAX_NAME + 1];
 	enum observed_state state;
 	double bps;                                /* 0: unknown. */
-	VEC(struct observed_neighbour) neighbours; /* Sorted; without doubles. */
+	VEC(struct observed_neighbour) neighbours; /* Sorted, without duplicates. */
 };
 
 /* The report of one node. */
@@ -79,14 +79,14 @@ const struct observed_port *observed_node_find_port(const struct observed_node *
 int observed_port_add(struct observed_port *port, const char *node,
 		      const char *peer_port, const char *alias, double bps);
 
-/* Copies 'from' as a name: cut, and printable. */
+/* Copies 'from' as a name, truncated and printable. */
 void observed_copy_name(char to[TOPO_MAX_NAME + 1], const char *from);
 
 enum observed_change_kind {
 	OBSERVED_LINK_DOWN,
 	OBSERVED_LINK_UP,
 	OBSERVED_SPEED,     /* Another speed than before; both known. */
-	OBSERVED_NEIGHBOUR, /* Another node or port at the other end. */
+	OBSERVED_NEIGHBOUR, /* The far end is another node or port. */
 	N_OBSERVED_CHANGES,
 };
 
@@ -105,10 +105,10 @@ struct observed *observed_new(void);
 void observed_free(struct observed *seen); /* Accepts NULL. */
 
 /*
- * Takes over a report, which is empty then and may be released or used anew.  What it
- * says of links or of neighbours replaces what the node said of those before; the
- * other is left as it was.  Each change is told, but not a node's first words.
- * Returns 0, -EINVAL for a node without a name, or -E2BIG.
+ * Takes over a report, which is empty afterwards and may be released or reused.  Its
+ * links or neighbors replace the earlier ones of the node; what it lacks stays as
+ * before.  Calls back for each change, except for a node's first report.  Returns 0,
+ * -EINVAL for a node without a name, or -E2BIG.
  */
 int observed_update(struct observed *seen, struct observed_node *report,
 		    void (*changed)(void *ctx, const struct observed_change *change),
@@ -125,8 +125,8 @@ const struct observed_node *observed_find(const struct observed *seen,
 					  const char *name);
 
 /*
- * The plan's node that a name on the wire means: that very name, or else what is
- * before its first dot ("gpu0" for "gpu0.example.org"); TOPO_NONE.
+ * The plan's node for a reported name: the same name, or else its part before the first
+ * dot ("gpu0" for "gpu0.example.org"); or TOPO_NONE.
  */
 uint32_t seen_plan_node(const struct topo *plan, const char *name);
 

@@ -21,14 +21,14 @@ struct jsonw;
 struct observed;
 struct observed_node;
 
-/* Writes the members "at_us" and "nodes" into the object that is open. */
+/* Writes the members "at_us" and "nodes" into the open object. */
 void observed_json_members(const struct observed *seen, int64_t at_us, struct jsonw *w);
-/* Writes the members of one element of "nodes", likewise. */
+/* Writes the members of one element of "nodes" into the open object. */
 void observed_json_node(const struct observed_node *node, struct jsonw *w);
 
 /*
- * Reads one element of "nodes".  With "lldp", the text of lldpcli as json0, that is
- * read for the neighbours.  'report' is to be released in any case.  0 or -EINVAL.
+ * Reads one element of "nodes".  A member "lldp", the text of lldpcli as json0, gives
+ * the neighbors.  Release 'report' in any case.  0 or -EINVAL.
  */
 int observed_json_read_node(const struct json_doc *doc, const struct json *value,
 			    struct observed_node *report, struct err *err);
@@ -38,9 +38,9 @@ int observed_json_read_nodes(const struct json_doc *doc, int64_t now_us,
 			     struct observed *seen, struct err *err);
 
 /*
- * Adds what a file says to 'seen': one of the above, or the text of lldpcli (json0),
- * which is then of the node 'node' (NULL: an error).  'now_us' is when such
- * was heard.  Returns 0 or a negative errno.
+ * Adds the reports of a file to 'seen': one of the above, or the text of lldpcli
+ * (json0) of the node 'node' (NULL: an error), which was received at 'now_us'.  Returns
+ * 0 or a negative errno.
  */
 int observed_json_read(const char *file, const char *text, size_t length,
 		       const char *node, int64_t now_us, struct observed *seen,

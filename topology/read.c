@@ -43,7 +43,7 @@ guess_json(const char *text, size_t length)
 	return TOPO_FORMAT_JSON;
 }
 
-/* By the first line that is neither blank nor a comment. */
+/* Decides by the first line that is neither blank nor a comment. */
 static enum topo_format
 guess_format(const char *text, size_t length)
 {

@@ -22,7 +22,7 @@ struct topo_k8s_opts;
 #define TOPO_MAX_FILE_BYTES ((size_t)64 << 20)
 
 enum topo_format {
-	TOPO_FORMAT_GUESS, /* By the looks of the text. */
+	TOPO_FORMAT_GUESS, /* By the content of the text. */
 	TOPO_FORMAT_JSON,
 	TOPO_FORMAT_SLURM,
 	TOPO_FORMAT_IBNET,
@@ -96,9 +96,9 @@ int topo_ibnet_read(const char *file, const char *text, size_t length,
 		    struct err *err);
 
 /*
- * What NVIDIA's topograph writes besides a topology.conf: Slurm's topology.yaml (its
- * tree), and the JSON of the engine "graph" ("instances" with "network_layers"); and
- * the YAML of its models.  As topo_slurm_read() otherwise.
+ * Files of NVIDIA's topograph other than topology.conf: Slurm's topology.yaml (its
+ * tree), the JSON of the engine "graph" ("instances" with "network_layers"), and the
+ * YAML of its models.  Otherwise like topo_slurm_read().
  */
 int topo_topograph_read(const char *file, const char *text, size_t length,
 			const struct topo_read_opts *opts, struct topo **ret_topo,
@@ -107,7 +107,7 @@ int topo_topograph_read(const char *file, const char *text, size_t length,
 /*
  * 'kubectl get nodes -o json': labels name the switches of a Node, closest first
  * (k8s.h); a Node's slots are its GPUs.  Nodes without such labels are left out and
- * told.  As topo_slurm_read() otherwise.
+ * reported.  Otherwise like topo_slurm_read().
  */
 int topo_k8s_nodes_read(const char *file, const char *text, size_t length,
 			const struct topo_read_opts *opts, struct topo **ret_topo,
@@ -115,9 +115,9 @@ int topo_k8s_nodes_read(const char *file, const char *text, size_t length,
 
 /*
  * Volcano's HyperNodes, as 'kubectl get hypernodes -o json' prints them, or the YAML of
- * their manifests.  Members by exactMatch; by labelMatch and regexMatch, where
- * opts->k8s->nodes_text has the Nodes.  Of regular expressions those are taken that
- * mean the same to POSIX and to Go; others are refused.  As topo_slurm_read() otherwise.
+ * their manifests.  Members by exactMatch; by labelMatch and regexMatch if
+ * opts->k8s->nodes_text has the Nodes.  Regular expressions that POSIX and Go read
+ * differently are refused.  Otherwise like topo_slurm_read().
  */
 int topo_hypernodes_read(const char *file, const char *text, size_t length,
 			 const struct topo_read_opts *opts, struct topo **ret_topo,

@@ -45,15 +45,15 @@ struct k8s_node {
 /* The Nodes of a list. */
 struct k8s_nodes {
 	struct json_doc *doc; /* Owned. */
-	struct strtab *names; /* Owned; the number is that in 'list'. */
+	struct strtab *names; /* Owned; numbers are indexes in 'list'. */
 	VEC(struct k8s_node) list;
 	bool has_gpus;          /* Some of them; if none has, slots are not known. */
-	uint32_t default_slots; /* Then, and of hosts that are no Nodes. */
+	uint32_t default_slots; /* Slots then, and of hosts that are not Nodes. */
 };
 
 /*
- * Reads Nodes; 'opts' may be NULL.  Borrows 'file' and 'text'.  Returns 0 or -EINVAL, and
- * k8s_nodes_fini() releases it also then.
+ * Reads Nodes; 'opts' may be NULL.  Borrows 'file' and 'text'.  Returns 0 or -EINVAL;
+ * release with k8s_nodes_fini() in both cases.
  */
 int k8s_nodes_parse(const char *file, const char *text, size_t length,
 		    const struct topo_read_opts *opts, struct k8s_nodes *nodes,
@@ -64,24 +64,24 @@ uint32_t k8s_nodes_slots(void *ctx, const char *host); /* 'ctx' is the nodes. */
 const char *k8s_node_label(const struct k8s_nodes *nodes, const struct k8s_node *node,
 			   const char *key);
 
-/* Whether a regular expression means to POSIX what it means to Go: NULL, or why not. */
+/* NULL if POSIX and Go read the regular expression alike, or else why not. */
 const char *k8s_pattern_why_not(const char *pattern);
 
 /*
- * Calls 'found' with the numbers of all 'names' that a selector's regexMatch.pattern has
- * a match in, in order.  Returns 0, or -EINVAL with 'err' filled.
+ * Calls 'found' with the numbers of all 'names', in order, in which a selector's
+ * regexMatch.pattern has a match.  Returns 0, or -EINVAL with 'err' filled.
  */
 int k8s_match_pattern(const struct json_doc *doc, const struct json *pattern,
 		      const struct strtab *names,
 		      void (*found)(void *ctx, uint32_t number), void *ctx,
 		      struct err *err);
-/* The same for all Nodes that a selector's labelMatch is true of. */
+/* The same for all Nodes for which a selector's labelMatch is true. */
 int k8s_match_labels(const struct json_doc *doc, const struct json *selector,
 		     const struct k8s_nodes *nodes,
 		     void (*found)(void *ctx, uint32_t number), void *ctx,
 		     struct err *err);
 
-/* Passes a note on, if the caller takes notes. */
+/* Passes a note on, if the caller accepts notes. */
 void topo_note(const struct topo_read_opts *opts, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

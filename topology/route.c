@@ -24,7 +24,7 @@
 #include "lib/base/vec.h"
 #include "topology/topo.h"
 
-#define FAR 255 /* As a distance: no path. */
+#define FAR 255 /* A distance: no path. */
 
 /* Distances to one leaf, by switch number. */
 struct route_table {
@@ -37,7 +37,7 @@ struct route_hop {
 };
 
 struct routes {
-	struct topo *topo; /* One reference. */
+	struct topo *topo; /* One reference is owned. */
 	uint64_t seed;
 	uint32_t n_switches;
 	uint32_t *switches;         /* Owned.  Node ids by switch number. */
@@ -174,7 +174,7 @@ nearer(uint8_t best, uint8_t beyond)
 	return beyond != FAR && beyond + 1 < best ? (uint8_t)(beyond + 1) : best;
 }
 
-/* The distances to the leaf of that switch number. */
+/* The distances to the leaf with that switch number. */
 static const struct route_table *
 table_to(struct routes *r, uint32_t leaf)
 {
@@ -257,8 +257,8 @@ hops_over(struct routes *r, uint32_t source, uint32_t in)
 }
 
 /*
- * The least hops from host to host, and in '*ret_n' the number of links into
- * the destination over which that can be done.
+ * The fewest hops from host to host, and in '*ret_n' the number of links into the
+ * destination with that distance.
  */
 static unsigned
 hops_between(struct routes *r, uint32_t source, uint32_t destination, size_t *ret_n)
@@ -279,7 +279,7 @@ hops_between(struct routes *r, uint32_t source, uint32_t destination, size_t *re
 	return best;
 }
 
-/* Number 'port' mod n of the links into 'destination' that are 'hops' away. */
+/* Number 'port' mod n of the links into 'destination' at distance 'hops'. */
 static uint32_t
 choose_in(struct routes *r, uint32_t source, uint32_t destination, unsigned hops,
 	  size_t n, uint16_t port)
@@ -293,7 +293,7 @@ choose_in(struct routes *r, uint32_t source, uint32_t destination, unsigned hops
 	}
 }
 
-/* Number 'port' mod n of the links out of 'source' to switches 'left' away. */
+/* Number 'port' mod n of the links out of 'source' to switches at distance 'left'. */
 static uint32_t
 choose_out(const struct routes *r, const struct route_table *t, uint32_t source,
 	   unsigned left, uint16_t port)
@@ -315,7 +315,7 @@ choose_out(const struct routes *r, const struct route_table *t, uint32_t source,
 	}
 }
 
-/* The link that ECMP takes from switch 'v'; there is one. */
+/* The link that ECMP takes from switch 'v'; there is at least one. */
 static const struct route_hop *
 choose_hop(const struct routes *r, const struct route_table *t, uint32_t v,
 	   uint64_t hash, uint16_t port, bool *is_up)

@@ -19,7 +19,7 @@
 /* Limit of differences that are logged by name. */
 #define MAX_LOGGED 20
 
-/* Reports expire without an event: interval of new comparisons. */
+/* Interval of new comparisons, since reports expire without an event. */
 #define COMPARE_EVERY_US (10 * (int64_t)1000000)
 
 const char *const service_change_names[] = {
@@ -182,7 +182,7 @@ service_report(struct service *s, struct observed_node *report, int64_t now_us)
 	s->now_us = now_us;
 	report->heard_us = now_us;
 	report->neighbours_us = report->has_neighbours ? now_us : 0;
-	/* Any report ends the silence of a node. */
+	/* Any report shows that the node is alive. */
 	s->is_dirty |= was_old(s, report->name);
 	return observed_update(s->seen, report, on_seen_change, s);
 }

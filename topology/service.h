@@ -37,19 +37,19 @@ struct service_opts {
 	void *ctx;
 };
 
-/* How lldpd fared, for health and metrics. */
+/* State of lldpd, for health and metrics. */
 enum service_lldp {
 	SERVICE_LLDP_OFF,    /* Not asked for. */
-	SERVICE_LLDP_OK,     /* It answered. */
-	SERVICE_LLDP_FAILED, /* It did not, or nothing that makes sense. */
+	SERVICE_LLDP_OK,     /* It answered the last query. */
+	SERVICE_LLDP_FAILED, /* It did not answer, or its answer is invalid. */
 };
 
 struct service *service_new(const struct service_opts *opts);
 void service_free(struct service *service); /* Accepts NULL. */
 
 /*
- * Takes a reference to a plan, which was read from 'file'.  What is different from the
- * one before is logged, and announced as one change.
+ * Takes a reference to a plan that was read from 'file'.  Logs the differences from the
+ * previous plan, and announces them as one change.
  */
 void service_set_plan(struct service *service, struct topo *plan, const char *file,
 		      int64_t now_us);
@@ -60,7 +60,7 @@ struct topo *service_plan(const struct service *service);
 int service_report(struct service *service, struct observed_node *report,
 		   int64_t now_us);
 
-/* From now on, as service_opts has it. */
+/* Applies new options from now on; see service_opts. */
 void service_set_max_age(struct service *service, int64_t max_age_us);
 
 void service_set_lldp(struct service *service, enum service_lldp state);
@@ -72,8 +72,8 @@ void service_set_lldp(struct service *service, enum service_lldp state);
 void service_tick(struct service *service, int64_t now_us);
 
 /*
- * Answers one request: the last part of its path, "lookup", and its body of 'n' bytes,
- * which is terminated; NULL for GET.  Always fills 'reply'; returns the HTTP status.
+ * Answers one request: the last part of its path, such as "lookup", and its terminated
+ * body of 'n' bytes; NULL for GET.  Always fills 'reply'; returns the HTTP status.
  */
 unsigned service_answer(struct service *service, const char *op, const char *body,
 			size_t n, int64_t now_us, struct strbuf *reply);

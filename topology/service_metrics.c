@@ -8,7 +8,7 @@
 #include "lib/daemon/metrics.h"
 #include "topology/service_priv.h"
 
-/* With more links than this, links have no time series. */
+/* A plan with more links than this has no series by link. */
 #define MAX_LISTED_LINKS 20000
 
 /* The tier of the upper of a link's ends: 1 between hosts and leaves. */

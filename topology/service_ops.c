@@ -34,7 +34,7 @@ static const char *const lldp_names[] = { "off", "ok", "failed" };
 
 struct request {
 	struct service *s;
-	const struct json_doc *doc; /* Of the body, an object; NULL: there is none. */
+	const struct json_doc *doc; /* Of the body, an object; NULL: no body. */
 	const struct json *root;
 	enum service_op op;
 	unsigned status;
@@ -96,7 +96,7 @@ write_error(const struct request *rq, struct strbuf *reply)
 	close_reply(out, &bytes, &length, reply);
 }
 
-/* Sets the kind of an error whose message is in 'err'; returns -EINVAL. */
+/* Sets the kind of an error with its message in 'err'; returns -EINVAL. */
 static int
 refuse(struct request *rq, unsigned status, const char *code, const char *hint)
 {
@@ -146,7 +146,7 @@ answer_health(struct request *rq, struct strbuf *reply)
 
 /* ---- snapshot ---------------------------------------------------------------------- */
 
-/* The plan's own document, put into ours as the value of a key. */
+/* The plan's own document, as the value of a key of the reply. */
 static int
 answer_snapshot(struct request *rq, struct strbuf *reply)
 {

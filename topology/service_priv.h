@@ -33,22 +33,22 @@ struct service {
 	struct service_opts opts;
 	struct topo *plan;     /* NULL: none. */
 	char *plan_file;       /* Owned. */
-	int64_t plan_us;       /* When it was read. */
+	int64_t plan_us;       /* Time at which it was read. */
 	struct observed *seen; /* Owned. */
 	enum service_lldp lldp;
-	uint64_t generation; /* Of 'seen', when 'diff' was made. */
-	bool is_dirty;       /* Something changed since 'diff' was made. */
-	bool is_untold;      /* 'diff' was made since 'found' was. */
-	int64_t diff_us;     /* When it was. */
+	uint64_t generation; /* Of 'seen', when 'diff' was computed. */
+	bool is_dirty;       /* Something changed since 'diff' was computed. */
+	bool is_untold;      /* 'diff' is newer than 'found'. */
+	int64_t diff_us;     /* Time of 'diff'. */
 	struct diff diff;
 	struct strtab *found; /* Owned.  The last announced differences as JSON. */
-	int64_t now_us;       /* Of the call that is on. */
+	int64_t now_us;       /* Time of the current call. */
 	uint64_t n_requests[N_SERVICE_OPS];
 	uint64_t n_errors;
 	uint64_t n_changes[N_SERVICE_CHANGES];
 };
 
-/* Makes 'diff' anew if it has to be. */
+/* Computes 'diff' again if it is outdated. */
 void service_compare(struct service *service);
 
 #endif

@@ -15,8 +15,8 @@ struct topo;
 #define TOPO_MAX_REPLY_BYTES ((size_t)256 << 20)
 
 /*
- * Checks that a reply (terminated) of status 200 is one.  'from' is where it came from, for
- * messages.  0, or -EINVAL with 'err' filled.
+ * Checks a reply (terminated) with status 200.  'from' is its origin, for messages.  0,
+ * or -EINVAL with 'err' filled.
  */
 int topo_reply_check(const char *from, const char *reply, size_t n, struct err *err);
 

@@ -20,7 +20,7 @@
 /* From a 64-bit key to a link, open addressing with linear probing. */
 struct port_map {
 	uint64_t *keys;  /* Owned.  node << 32 | port. */
-	uint32_t *links; /* Owned.  TOPO_NONE: slot is free. */
+	uint32_t *links; /* Owned.  TOPO_NONE: the slot is free. */
 	size_t n;
 	size_t n_slots; /* A power of two, or 0. */
 };
@@ -43,8 +43,8 @@ struct topo {
 	struct topo_link *links;   /* Owned. */
 	uint32_t n_nodes, n_links, n_hosts;
 	uint32_t *hosts;        /* Owned.  Node ids, ascending. */
-	uint32_t *host_numbers; /* Owned.  A node: its place in 'hosts', or NONE. */
-	uint32_t *leaves;       /* Owned.  A node: see topo_leaf_of(). */
+	uint32_t *host_numbers; /* Owned.  By node: its index in 'hosts', or NONE. */
+	uint32_t *leaves;       /* Owned.  By node: see topo_leaf_of(). */
 	uint32_t *out_first;    /* Owned.  n_nodes + 1: see 'out_links'. */
 	uint32_t *out_links;    /* Owned.  Of node i: [first[i], first[i + 1]). */
 	struct port_map out;
@@ -208,7 +208,7 @@ port_key(uint32_t node, uint32_t port)
 	return (uint64_t)node << 32 | port;
 }
 
-/* One direction, which the ports are known to be free for. */
+/* Adds one direction; its ports are known to be free for it. */
 static uint32_t
 add_link(struct topo_builder *b, uint32_t from, uint32_t from_port, uint32_t to,
 	 uint32_t to_port, double bps)

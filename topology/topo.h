@@ -107,15 +107,15 @@ const struct topo_link *topo_link(const struct topo *topo, uint32_t link);
 /* The hosts' node ids, ascending; '*ret_n' of them.  Borrowed. */
 const uint32_t *topo_hosts(const struct topo *topo, size_t *ret_n);
 
-/* Position of a host in topo_hosts(); TOPO_NONE for what is no host. */
+/* Index of a host in topo_hosts(); TOPO_NONE if it is not a host. */
 uint32_t topo_host_number(const struct topo *topo, uint32_t node);
 
 /* The links out of a node, ascending; '*ret_n' of them.  Borrowed. */
 const uint32_t *topo_links_out(const struct topo *topo, uint32_t node, size_t *ret_n);
 
 /*
- * The slowest of the fastest interfaces of these hosts, which limits a ring on them;
- * hosts without links do not count; 0 if none has links.
+ * The slowest of the hosts' fastest interfaces, which limits a ring on them; ignores
+ * hosts without links; 0 if no host has links.
  */
 double topo_line_bps(const struct topo *topo, const uint32_t *hosts, size_t n);
 
@@ -127,8 +127,8 @@ uint32_t topo_find_link(const struct topo *topo, const char *name);
 void topo_link_name(const struct topo *topo, uint32_t link, struct strbuf *out);
 
 /*
- * The switch of tier 1 that a host hangs on (the one of smallest id, if
- * several), or TOPO_NONE.
+ * The leaf of a host: its switch of tier 1 (the one of smallest id, if several), or
+ * TOPO_NONE.
  */
 uint32_t topo_leaf_of(const struct topo *topo, uint32_t host);
 

@@ -43,8 +43,8 @@ struct daemon {
 	const char *config_file;   /* NULL: the usual one. */
 	const char *plan;          /* Path. */
 	struct loop *loop;
-	struct loop_item *due; /* on_due(): */
-	int64_t due_s;         /* so often. */
+	struct loop_item *due; /* Calls on_due() */
+	int64_t due_s;         /* at this interval. */
 	struct service *service;
 	struct bus_keys *keys;     /* NULL: none. */
 	struct bus_pub *announcer; /* NULL: none. */
@@ -53,7 +53,7 @@ struct daemon {
 	struct links *links;
 	struct lldp_run *lldp;
 	char host[TOPO_MAX_NAME + 1];
-	bool is_asked_soon; /* LLDP is to be asked at the next tick. */
+	bool is_asked_soon; /* Query LLDP at the next tick. */
 	bool lldp_worked;
 	bool lldp_was_asked;
 };
