@@ -158,7 +158,7 @@ record_all(struct recorder *r, struct err *err)
 	return error;
 }
 
-/* ---- What was recorded ----------------------------------------------------------------- */
+/* ---- Results ----------------------------------------------------------------- */
 
 static void
 print_counts(const struct recorder *r, const struct bus_counts *counts)

@@ -43,7 +43,7 @@ struct config {
 	unsigned sources;       /* enum config_source. */
 	const char *interfaces; /* Names by comma; "": those with a cable. */
 	bool is_link_only;
-	bool is_timing;          /* Of eBPF programs. */
+	bool is_timing;          /* Measures the time of eBPF programs. */
 	const char *clsact;      /* "auto", "yes", "no". */
 	const char *services;    /* systemd's units that are jobs, patterns by comma. */
 	const char *cgroup_root; /* "": where cgroup v2 is mounted. */
@@ -58,7 +58,7 @@ struct config {
 	/* [pacer] */
 	const char *pacer_socket; /* "": in the runtime directory; "none". */
 	bool is_claim_believed;
-	const char *orders; /* Where they are announced; "none". */
+	const char *orders; /* Endpoint of their announcements; "none". */
 	/* [metrics] */
 	const char *metrics; /* Address or "none". */
 	int64_t window_s;
@@ -69,11 +69,11 @@ struct config {
 void config_init(struct config *config);
 void config_fini(struct config *config);
 
-/* As settings_set() and settings_load(), with the members made to follow. */
+/* As settings_set() and settings_load(); also updates the members. */
 int config_set(struct config *config, const char *section, const char *key,
 	       const char *value, const char *origin, unsigned line, struct err *err);
 int config_load(struct config *config, const char *file, struct err *err);
-/* The members from config->settings, after these have changed otherwise. */
+/* Updates the members after other changes of config->settings. */
 void config_follow(struct config *config);
 
 /* A path in the runtime directory; free with free(). */

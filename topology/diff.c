@@ -76,7 +76,7 @@ other_end(uint32_t a, uint32_t b, uint32_t end)
 	return end == a ? b : a;
 }
 
-/* ---- Cables that are as planned ---------------------------------------------------- */
+/* ----Cables as planned ---------------------------------------------------- */
 
 static void
 match_pair(struct differ *d, uint32_t cable, uint32_t edge)
@@ -212,7 +212,7 @@ match_renamed(struct differ *d)
 	vec_free(&edges);
 }
 
-/* ---- What differs ------------------------------------------------------------------ */
+/* ----Differences ------------------------------------------------------------------ */
 
 static void
 push(struct differ *d, const struct diff_finding *f)

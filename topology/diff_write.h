@@ -13,7 +13,7 @@ struct topo;
 /* In the form of diff(1): '-' is the plan, '+' is the report; ends with a summary. */
 void diff_write_text(const struct diff *diff, const struct topo *plan, FILE *out);
 
-/* The members of antiphase.topology_diff/1 (docs/json.md) in the object that is open. */
+/* Writes members of antiphase.topology_diff/1 (docs/json.md) into the open object. */
 void diff_json_members(const struct diff *diff, const struct topo *plan,
 		       struct jsonw *w);
 /* Writes the members of one element of its "differences". */

@@ -441,7 +441,8 @@ read_list(struct hypernodes *h, const char *file, bool is_yaml, struct topo **re
 						 &tree, ret_topo, h->err)
 				: err_set(h->err, file, 0, 0,
 					  "has no HyperNode with a Node below it");
-		if (r < 0 && conf.length && h->err) /* Lines are none of the file. */
+		if (r < 0 && conf.length &&
+		    h->err) /* Lines of 'conf', not of the file. */
 			h->err->line = 0;
 	}
 	strbuf_free(&conf);

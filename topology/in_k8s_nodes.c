@@ -449,7 +449,7 @@ read_labels(struct labels *l, const char *file, struct topo **ret_topo)
 		tell_notes(l);
 		r = topo_tree_read(file, conf.text, conf.length, l->opts, &tree,
 				   ret_topo, l->err);
-		if (r < 0 && l->err) /* Lines are none of the file. */
+		if (r < 0 && l->err) /* Lines of 'conf', not of the file. */
 			l->err->line = 0;
 	}
 	strbuf_free(&conf);

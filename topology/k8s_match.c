@@ -231,7 +231,7 @@ is_in(const struct json_doc *doc, const struct json *values, const char *actual,
 	return 0;
 }
 
-/* 1 if one expression {key, operator, values} is true of the Node, 0 if not, -EINVAL. */
+/* 1 if an expression {key, operator, values} is true of the Node, 0 if not, -EINVAL. */
 static int
 is_true(const struct json_doc *doc, const struct json *expression,
 	const struct k8s_nodes *nodes, const struct k8s_node *node, struct err *err)

@@ -134,7 +134,7 @@ observed_port_add(struct observed_port *port, const char *node, const char *peer
 	return 0;
 }
 
-/* ---- All of them ------------------------------------------------------------------ */
+/* ----All reports ------------------------------------------------------------------ */
 
 struct observed *
 observed_new(void)

@@ -47,7 +47,7 @@ struct k8s_nodes {
 	struct json_doc *doc; /* Owned. */
 	struct strtab *names; /* Owned; numbers are indexes in 'list'. */
 	VEC(struct k8s_node) list;
-	bool has_gpus;          /* Some of them; if none has, slots are not known. */
+	bool has_gpus;          /* Of any Node; without any, slots are unknown. */
 	uint32_t default_slots; /* Slots then, and of hosts that are not Nodes. */
 };
 

@@ -241,7 +241,7 @@ service_set_plan(struct service *s, struct topo *plan, const char *file, int64_t
 	topo_unref(before);
 }
 
-/* ---- Plan and seen ----------------------------------------------------------------- */
+/* ----Plan and reports --------------------------------------------------------------- */
 
 void
 service_compare(struct service *s)

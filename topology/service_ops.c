@@ -445,7 +445,7 @@ answer_seen(struct request *rq, struct strbuf *reply)
 	return 0;
 }
 
-/* ---- All of them --------------------------------------------------------------------- */
+/* ----All requests -------------------------------------------------------------------- */
 
 static int
 answer(struct request *rq, const char *word, struct strbuf *reply)

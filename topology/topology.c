@@ -43,8 +43,8 @@ struct daemon {
 	const char *config_file;   /* NULL: the usual one. */
 	const char *plan;          /* Path. */
 	struct loop *loop;
-	struct loop_item *due; /* Calls on_due() */
-	int64_t due_s;         /* at this interval. */
+	struct loop_item *due; /* Calls on_due(). */
+	int64_t due_s;         /* Its interval. */
 	struct service *service;
 	struct bus_keys *keys;     /* NULL: none. */
 	struct bus_pub *announcer; /* NULL: none. */

@@ -224,7 +224,7 @@ load(struct watcher *m, const struct args *args, struct err *err)
 
 /* ---- Reporting ------------------------------------------------------------------ */
 
-/* Waits a little for room, because the collector's queue is short. */
+/* Retries for a while, because the collector's queue is short. */
 static int
 send_with_retries(struct coll_event_sender *sender, const struct coll_event *event)
 {

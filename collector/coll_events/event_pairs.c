@@ -6,9 +6,9 @@
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
 
-/* Threads inside a collective, at most; a power of two. */
+/* Most threads inside a collective; a power of two. */
 #define N_PLACES 16384
-/* Places from its hash on where a thread can be. */
+/* A thread is within this many places after its hash. */
 #define N_PROBES 8
 
 struct entry {
@@ -41,7 +41,7 @@ event_pairs_unpaired(const struct event_pairs *pair)
 	return pair->n_unpaired;
 }
 
-/* The thread's entry; without one, a free place or that of the oldest. */
+/* The thread's entry; without one, a free place or the one with the oldest entry. */
 static struct entry *
 find_entry(struct event_pairs *pair, uint32_t tid, uint8_t source)
 {

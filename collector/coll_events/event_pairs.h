@@ -23,8 +23,8 @@ struct event_pairs *event_pairs_new(void);
 void event_pairs_free(struct event_pairs *pair); /* Accepts NULL. */
 
 /*
- * Takes a record; returns true, with the event, if it ends a collective.  The event is
- * of the process that the record names; its 'lost' is 0.
+ * Takes a record; returns true and fills the event if it ends a collective.  The event
+ * is of the record's process; its 'lost' is 0.
  */
 bool event_pairs_add(struct event_pairs *pair, const struct coll_record *record,
 		     struct coll_event *ret_event);

@@ -62,15 +62,15 @@ struct collector {
 
 	struct wall wall;
 	int64_t clock_error_ns;
-	bool is_stepped; /* Not yet reported in a frame. */
+	bool is_stepped; /* Set until a frame reports it. */
 	int64_t started_ns;
 	uint64_t unsaved_totals; /* Series that did not fit the file of totals. */
 	uint64_t unplaced_jobs;  /* Counted as other because a table was full. */
-	uint64_t gone_cgroups;   /* Of jobs, so far. */
+	uint64_t gone_cgroups;   /* Control groups of jobs, so far. */
 	uint64_t refused_orders; /* Malformed messages. */
 	struct log_limit orders_log_limit;
-	int64_t saved_ns; /* When totals were written last. */
-	int status;       /* To exit with. */
+	int64_t saved_ns; /* Time of the last write of totals. */
+	int status;       /* Exit status. */
 };
 
 /* metrics.c: all metrics, in the Prometheus text format. */
@@ -98,7 +98,7 @@ void collector_send(void *collector, const struct tele_frame *frame,
 		    const struct tele_buffer *bytes);
 /* Callback of the sources, after a poll. */
 void collector_polled(void *collector, bool is_end);
-/* What frames say of the host now.  A step of the clock is reported once. */
+/* The host's state for frames.  Reports a step of the clock once. */
 struct publish_state collector_state(struct collector *collector);
 /* Bins before this millisecond are complete. */
 int64_t collector_complete_ms(const struct collector *collector, int64_t now_ns);

@@ -97,8 +97,8 @@ open_jobs(struct collector *c)
 }
 
 /*
- * The jobs added by hand.  Called after the change of user: the file is replaced by name
- * in a directory of that user, where root could be led through symbolic links.
+ * Loads the jobs added by hand.  Called after the change of user, because the file is
+ * replaced by name in that user's directory, where symbolic links could mislead root.
  */
 static int
 open_registry(struct collector *c, struct err *err)
@@ -114,7 +114,7 @@ open_registry(struct collector *c, struct err *err)
 	return rc;
 }
 
-/* Files that only root may read or write. */
+/* Opens files that only root may read or write. */
 static int
 open_files(struct collector *c, struct err *err)
 {
@@ -127,7 +127,7 @@ open_files(struct collector *c, struct err *err)
 	return rc;
 }
 
-/* After the drop of capabilities, because its threads inherit them. */
+/* Called after the drop of capabilities, because its threads inherit them. */
 static int
 open_bus(struct collector *c, struct err *err)
 {
@@ -189,7 +189,7 @@ open_sources(struct collector *c, struct err *err)
 	return sources_open(&options, &c->sources, err);
 }
 
-/* After the change of user. */
+/* Called after the change of user. */
 static int
 open_sockets(struct collector *c, struct err *err)
 {

@@ -33,7 +33,7 @@
 struct queues {
 	int ifindex;
 	char root[32];  /* Kind of the root queue. */
-	bool is_clsact; /* Or ingress, where filters attach. */
+	bool is_clsact; /* Whether it is clsact or ingress, to which filters attach. */
 };
 
 static void
@@ -57,7 +57,7 @@ take_queue(struct queues *queues, const struct nlmsghdr *head)
 	}
 }
 
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 static int
 read_queues(struct queues *queues)
 {
@@ -149,7 +149,7 @@ look_at_queues(struct doctor *doctor, const char *name, int ifindex)
 			name);
 }
 
-/* The last part of a link's target; empty. */
+/* Fills the last part of a link's target, or "". */
 static void
 target_of(const struct doctor *doctor, const char *link, char *name, size_t size)
 {
@@ -173,7 +173,7 @@ exists(const struct doctor *doctor, const char *path)
 	return so;
 }
 
-/* The hardware: eBPF sees TCP and UDP, but not RDMA. */
+/* Checks the hardware: eBPF counts TCP and UDP, but not RDMA. */
 static void
 look_at_interface(struct doctor *doctor, const char *name)
 {
@@ -304,7 +304,7 @@ is_running(struct doctor *doctor)
 	return rc == 0;
 }
 
-/* Whether 'address', "HOST:PORT" in numbers, is free to be bound. */
+/* Checks that 'address', "HOST:PORT" in numbers, is free to be bound. */
 static void
 look_at_port(struct doctor *doctor, const char *what, const char *address)
 {

@@ -114,7 +114,7 @@ look_at_health(struct doctor *doctor, const char *address, const struct strbuf *
 	json_doc_free(doc);
 }
 
-/* The one setting of antiphase-scheduler that the doctor needs. */
+/* The only setting of antiphase-scheduler that the doctor needs. */
 static const struct setting scheduler_http = {
 	.section = "scheduler",
 	.key = "http",
@@ -155,7 +155,7 @@ look_at_scheduler(struct doctor *doctor)
 	settings_free(settings);
 }
 
-/* Beside this program in a build folder, or in ../lib if installed. */
+/* Looks beside this program in a build folder, or in ../lib if installed. */
 static char *
 find_library(void)
 {

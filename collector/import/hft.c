@@ -25,8 +25,8 @@ hft_fini(struct hft *hft)
 }
 
 /*
- * The manual's example has no comma after "hostname": "leaf01".  If the next thing
- * is another key, a blank between becomes one.
+ * Repairs the manual's example, which lacks the comma after "hostname": "leaf01": if a
+ * key follows, a blank before it becomes a comma.
  */
 static void
 mend_comma(char *text)
@@ -252,7 +252,7 @@ struct hft_source {
 	struct source source;
 	struct hft hft;
 	double capacity_bps;
-	uint32_t *numbers; /* Owned.  Of each port, once known. */
+	uint32_t *numbers; /* Owned.  Number of each port, once known. */
 	bool is_known;
 	size_t next;
 };

@@ -43,7 +43,7 @@ struct hft_sample {
 	int64_t time_ns; /* Wall clock. */
 	uint32_t port;   /* Index in 'ports'. */
 	bool has_out, has_in;
-	uint64_t out_bytes, in_bytes; /* Counted up, whatever the file has. */
+	uint64_t out_bytes, in_bytes; /* Cumulative, whatever the file has. */
 };
 
 struct hft_port {
@@ -51,7 +51,7 @@ struct hft_port {
 };
 
 struct hft {
-	char host[TELE_MAX_NAME + 1]; /* "": the file does not tell. */
+	char host[TELE_MAX_NAME + 1]; /* "": not in the file. */
 	VEC(struct hft_port) ports;
 	VEC(struct hft_sample) samples; /* By time. */
 	enum hft_counts counts;         /* What the file's were taken for. */
@@ -67,7 +67,7 @@ int hft_read(const char *file, enum hft_counts counts, struct hft *ret_hft,
 	     struct err *err);
 void hft_fini(struct hft *hft);
 
-/* The samples as readings of counters, 500 ms of them a poll.  Takes '*hft'. */
+/* A source of the samples as counter readings, 500 ms per poll.  Takes '*hft'. */
 void src_hft_open(struct hft *hft, double capacity_bps, struct source **ret_source);
 
 #endif

@@ -39,14 +39,14 @@ struct import {
 	struct rec_writer *writer;
 	struct progress progress;
 	struct err err;
-	int error; /* The first of writing. */
+	int error; /* The first write error. */
 };
 
 /* One file, with its binner and publisher. */
 struct lane {
 	struct import *import;
 	const char *file;
-	uint64_t n_bytes;      /* Of the file, packed as it is; 0: a pipe. */
+	uint64_t n_bytes;      /* Of the file, before decompression; 0: a pipe. */
 	struct source *source; /* NULL: not opened yet. */
 	struct binner *binner;
 	struct ingest *ingest;
@@ -171,7 +171,7 @@ close_lane(struct lane *lane)
 		lane->source->class->close(lane->source);
 }
 
-/* One poll of the source, and the frames that it completes. */
+/* Polls the source once and writes the completed frames. */
 static int
 step_lane(struct lane *lane)
 {
@@ -235,7 +235,7 @@ file_bytes(const char *file)
 	return error == 0 && S_ISREG(stat_.st_mode) ? (uint64_t)stat_.st_size : 0;
 }
 
-/* By the bytes read; if one of the files is a pipe, by the frames made. */
+/* Shows progress by bytes read; if a file is a pipe, by frames made. */
 static void
 show_progress(const struct lane *lanes, size_t n)
 {

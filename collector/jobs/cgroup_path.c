@@ -12,7 +12,7 @@ struct part {
 	size_t length;
 };
 
-/* The component after '*at'; moves '*at' past it.  False at the end. */
+/* Reads the component at '*at' and moves '*at' past it.  False at the end. */
 static bool
 next_part(const char **at, struct part *ret_part)
 {
@@ -51,8 +51,8 @@ is(struct part part, const char *word)
 /* ---- Slurm ------------------------------------------------------------------------ */
 
 /*
- * Where slurmd puts jobs: with cgroup v2 below the scope of slurmstepd, which has the
- * node's name in front when several slurmd run on one host; with v1's layout below
+ * Whether slurmd puts jobs below this component: with cgroup v2 the scope of
+ * slurmstepd, after the node's name if several slurmd run on one host; with v1's layout
  * "slurm" or "slurm_NODE".
  */
 static bool
@@ -112,7 +112,7 @@ pod_uid(const char *text, size_t n, char name[TELE_MAX_NAME + 1])
 	return true;
 }
 
-/* "podUID", or "kubepods-burstable-podUID.slice" where systemd drives. */
+/* "podUID", or "kubepods-burstable-podUID.slice" with systemd's driver. */
 static bool
 kubernetes_name(struct part part, char name[TELE_MAX_NAME + 1])
 {

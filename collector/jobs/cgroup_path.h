@@ -32,9 +32,9 @@ bool cgroup_job_name(const char *path, const char *services,
 		     char name[TELE_MAX_NAME + 1]);
 
 /*
- * Finds where cgroup v2 is mounted in the text of /proc/PID/mountinfo, which may be
- * anywhere.  If more than once, the one that shows the whole tree.  Returns false if
- * there is none, or if its path has 'size' bytes or more.
+ * Finds the mount point of cgroup v2 in the text of /proc/PID/mountinfo, which may be
+ * untrusted.  Of several, the one that shows the whole tree.  Returns false if there is
+ * none, or if its path has 'size' bytes or more.
  */
 bool cgroup_find_mount(const char *mountinfo, size_t length, char *path, size_t size);
 

@@ -25,7 +25,7 @@
 
 struct group {
 	uint64_t id;
-	char *path; /* Owned.  From the root of the tree, "" for itself. */
+	char *path; /* Owned.  From the root of the tree; "" for the root. */
 	char *name; /* Owned.  "": no job. */
 	uint64_t walk;
 	UT_hash_handle hh;
@@ -40,7 +40,7 @@ struct cgroups {
 	char *services; /* Owned; may be NULL. */
 	struct group *groups;
 	VEC(struct registration) registrations;
-	struct strtab *paths; /* Of registrations: numbers as there. */
+	struct strtab *paths; /* Of registrations, with their numbers. */
 	uint64_t walk, generation;
 	size_t n_walked;
 };
@@ -160,7 +160,7 @@ name_of(const struct cgroups *cgroups, const char *path)
 	return xstrdup(cgroup_job_name(path, cgroups->services, name) ? name : "");
 }
 
-/* Updates the job of all groups in 'path' and below. */
+/* Updates the job of 'path' and all groups below. */
 static void
 rename_below(struct cgroups *cgroups, const char *path)
 {

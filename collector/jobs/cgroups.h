@@ -35,17 +35,17 @@ void cgroups_close(struct cgroups *cgroups); /* Accepts NULL. */
 const char *cgroups_root(const struct cgroups *cgroups);
 
 /*
- * What is in 'path' and below is the job 'name' from now on.  The path may be given
- * from the root of the tree or from that of the file system, and has to exist.  A name
- * may be given to several paths.  0, -ENOENT, -EEXIST (the path has another name),
- * -EINVAL or -E2BIG, with 'err'.
+ * Makes 'path' and everything below it the job 'name'.  The path starts at the root of
+ * the tree or at that of the file system, and must exist.  A name may have several
+ * paths.  0, -ENOENT, -EEXIST (the path has another name), -EINVAL or -E2BIG, with
+ * 'err'.
  */
 int cgroups_register(struct cgroups *cgroups, const char *name, const char *path,
 		     struct err *err);
-/* Takes all paths of that name away; returns how many there were. */
+/* Removes all paths of that name; returns their number. */
 size_t cgroups_unregister(struct cgroups *cgroups, const char *name);
 
-/* Registrations, in the order they were made; false past the last. */
+/* Registrations, in the order they were made; false after the last. */
 struct cgroups_registration {
 	const char *name, *path; /* Borrowed until the next change. */
 };
@@ -53,26 +53,26 @@ struct cgroups_registration {
 size_t cgroups_n_registered(const struct cgroups *cgroups);
 struct cgroups_registration cgroups_registered(const struct cgroups *cgroups, size_t i);
 
-/* Moves on with each change of the registrations. */
+/* Changes with each change of the registrations. */
 uint64_t cgroups_generation(const struct cgroups *cgroups);
 
 /* Walks the tree. Returns the number of control groups, or -errno. */
 int cgroups_scan(struct cgroups *cgroups);
 
 /*
- * As of the last walk: the job's name, "" if it belongs to none, NULL if there is no
- * such control group.  Borrowed until the next walk or change.
+ * As of the last walk: the job's name, "" if it belongs to none, NULL for an unknown
+ * control group.  Borrowed until the next walk or change.
  */
 const char *cgroups_job(const struct cgroups *cgroups, uint64_t id);
 
 /*
- * The same of a path ("/system.slice/...", from the root of the tree) without a walk, so
- * also of one that was made a moment ago.  False if it belongs to none.
+ * The same for a path ("/system.slice/...", from the root of the tree), without a walk,
+ * so also for a new control group.  False if it belongs to no job.
  */
 bool cgroups_job_of_path(const struct cgroups *cgroups, const char *path,
 			 char ret_name[TELE_MAX_NAME + 1]);
 
-/* Calls back for each control group that belongs to a job, in no certain order. */
+/* Calls back for each control group that belongs to a job, in arbitrary order. */
 void cgroups_each_job(const struct cgroups *cgroups,
 		      void (*found)(void *ctx, uint64_t id, const char *name),
 		      void *ctx);

@@ -31,7 +31,7 @@ struct process {
 
 struct sender {
 	uint32_t pid;
-	uint64_t lost; /* Last told. */
+	uint64_t lost; /* As last reported. */
 };
 
 struct event_socket {
@@ -40,7 +40,7 @@ struct event_socket {
 	char *sysroot; /* Owned. */
 	process_job_fn *job_of;
 	void *ctx;
-	struct tele_frame waiting; /* Its jobs and events. */
+	struct tele_frame waiting; /* Jobs and events for the next frame. */
 	VEC(struct process) processes;
 	VEC(struct sender) senders;
 	struct event_socket_counts counts;
@@ -131,7 +131,7 @@ find_job(struct event_socket *m, uint32_t pid)
 	return tele_add_job(&m->waiting, name);
 }
 
-/* As find_job(), with one look-up per frame.  O(processes with events). */
+/* As find_job(), with one look-up per process and frame.  O(processes with events). */
 static uint32_t
 job_of_process(struct event_socket *m, uint32_t pid)
 {

@@ -35,10 +35,9 @@ struct event_socket;
 #define EVENT_SOCKET_MAX TELE_MAX_EVENTS
 
 /*
- * Binds 'path', writable for all users.  A socket left by a collector that has ended is
- * replaced, anything else is not.  'sysroot' goes
- * before /proc; NULL: nothing.  Returns 0, -EADDRINUSE if another collector listens
- * there, or -errno, with 'err' filled.
+ * Binds 'path', writable for all users.  Replaces a socket left by a collector that has
+ * ended, but nothing else.  'sysroot' is prepended to /proc; NULL: nothing.  Returns 0,
+ * -EADDRINUSE if another collector listens there, or -errno, with 'err' filled.
  */
 int event_socket_open(const char *path, const char *sysroot, process_job_fn *job_of,
 		      void *ctx, struct event_socket **ret_events, struct err *err);
@@ -47,21 +46,21 @@ void event_socket_close(struct event_socket *events);
 
 int event_socket_fd(const struct event_socket *events);
 
-/* Reads what has come, but not for ever: call again while readable. */
+/* Reads a bounded number of datagrams: call again while readable. */
 void event_socket_read(struct event_socket *events);
 
 /*
- * Moves what waits into 'frame': its jobs and events, in order of arrival.  The rest
- * of the frame is the caller's.  Returns false if there was nothing.
+ * Moves the waiting jobs and events into 'frame', in order of arrival; the caller fills
+ * the rest of the frame.  Returns false if there were none.
  */
 bool event_socket_fill(struct event_socket *events, struct tele_frame *frame);
 
 struct event_socket_counts {
-	uint64_t events;      /* Taken. */
+	uint64_t events;      /* Accepted. */
 	uint64_t refused;     /* Datagrams that were no events. */
 	uint64_t dropped;     /* Events for which the queue was full. */
-	uint64_t lost;        /* Events that senders say they could not send. */
-	uint64_t unknown_job; /* Events of no known job. */
+	uint64_t lost;        /* Events that senders report as not sent. */
+	uint64_t unknown_job; /* Events without a known job. */
 };
 const struct event_socket_counts *
 event_socket_counts(const struct event_socket *events);

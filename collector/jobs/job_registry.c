@@ -25,7 +25,7 @@
 struct job_registry {
 	struct cgroups *cgroups; /* Borrowed. */
 	char *file;              /* Owned. */
-	struct strtab *paths;    /* Numbers as in 'is_gone'. */
+	struct strtab *paths;    /* Numbers are indexes in 'is_gone'. */
 	VEC(bool) is_gone;
 	size_t n_gone;
 };
@@ -72,7 +72,7 @@ add_line(struct strbuf *out, const char *name, const char *path)
 	add_word(out, path, '\n');
 }
 
-/* In place; false if it is not encoded so, or empty. */
+/* Decodes in place; false if the word is malformed or empty. */
 static bool
 decode_word(char *word)
 {

@@ -20,20 +20,20 @@ struct err;
 struct job_registry;
 
 /*
- * Registers what 'file' has with 'cgroups' (borrowed); control groups that are no more
- * are left out and counted.  A file that is not there is an empty one.
+ * Registers the jobs in 'file' with 'cgroups' (borrowed); skips and counts control
+ * groups that no longer exist.  A missing file is an empty one.
  */
 int job_registry_open(const char *file, struct cgroups *cgroups,
 		      struct job_registry **ret_registry, struct err *err);
 void job_registry_close(struct job_registry *registry); /* Accepts NULL. */
 
-/* As cgroups_register() and cgroups_unregister(), and remembered. */
+/* As cgroups_register() and cgroups_unregister(), and stored in the file. */
 int job_registry_add(struct job_registry *registry, const char *name, const char *path,
 		     struct err *err);
 int job_registry_remove(struct job_registry *registry, const char *name, size_t *ret_n,
 			struct err *err);
 
-/* Looks which control groups are no more; calls back for each that was there before. */
+/* Checks which control groups have gone; calls back for each that existed before. */
 void job_registry_check(struct job_registry *registry,
 			void (*gone)(void *ctx, const char *name, const char *path),
 			void *ctx);

@@ -26,7 +26,7 @@ clear_path(const struct sockaddr_un *at, int type, struct err *err)
 		return err_set_errno(err, at->sun_path, errno, "socket");
 	error = connect(fd, (const struct sockaddr *)at, sizeof *at) < 0 ? errno : 0;
 	close(fd);
-	/* Too busy to accept, or of another type: the socket is in use. */
+	/* A listener that is busy, or of another type, is in use. */
 	if (!error || error == EAGAIN || error == EPROTOTYPE)
 		return err_set_errno(err, at->sun_path, EADDRINUSE,
 				     "another collector listens here");

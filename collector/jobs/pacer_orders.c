@@ -11,7 +11,7 @@
 #define MAX_US      (PACE_MAX_ORDER_NS / 1000)
 #define MAX_WALL_US (INT64_C(1) << 52)
 
-/* Wall clock microseconds on the monotonic clock; before its start is 0. */
+/* Converts wall clock microseconds to the monotonic clock; 0 before its start. */
 static int64_t
 to_monotonic(int64_t wall_us, int64_t wall_offset_ns)
 {

@@ -34,8 +34,8 @@ struct orders {
 
 /*
  * Replaces the rows by those of 'text', terminated, of 'n' bytes; 'wall_offset_ns' is
- * added to CLOCK_MONOTONIC for wall clock time.  Returns 0, or -EINVAL with 'err' filled
- * and no rows.
+ * wall clock minus CLOCK_MONOTONIC.  Returns 0, or -EINVAL with 'err' filled and no
+ * rows.
  */
 int orders_parse(struct orders *orders, const char *text, size_t n,
 		 int64_t wall_offset_ns, struct err *err);

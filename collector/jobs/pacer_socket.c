@@ -46,7 +46,7 @@ struct pacer_socket {
 	char *sysroot; /* Owned. */
 	struct pacer_socket_options options;
 	VEC(struct peer *) peers;  /* Owned. */
-	struct tele_frame waiting; /* Its jobs and iterations. */
+	struct tele_frame waiting; /* Jobs and iterations for the next frame. */
 
 	/* A pacer that reconnects reports its losses since its start; this part was counted. */
 	struct gone {
@@ -222,7 +222,7 @@ remember(struct pacer_socket *p, const struct peer *peer)
 	p->gone[p->n_gone++ % N_GONE] = (struct gone){ peer->pid, peer->last.lost };
 }
 
-/* 0 if unknown; forgets an entry whose pid was reused. */
+/* 0 if unknown; drops an entry whose pid was reused. */
 static uint32_t
 lost_before(struct pacer_socket *p, uint32_t pid, uint32_t lost)
 {
@@ -235,7 +235,7 @@ lost_before(struct pacer_socket *p, uint32_t pid, uint32_t lost)
 	return 0;
 }
 
-/* Ends a connection; 'why' NULL: it ended by itself. */
+/* Ends a connection; 'why' NULL: the peer ended it. */
 static void
 let_go(struct pacer_socket *p, struct peer *peer, const char *why, int64_t now_ns)
 {
@@ -302,7 +302,7 @@ accept_one(struct pacer_socket *p, int fd, int64_t now_ns)
 		vec_push(&p->peers, peer);
 }
 
-/* Out of descriptors: the next connection is refused, or it would stay pending. */
+/* Out of descriptors: refuses the next connection, which would stay pending. */
 static bool
 refuse_one(struct pacer_socket *p, int64_t now_ns)
 {

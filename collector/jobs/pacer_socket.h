@@ -34,7 +34,7 @@ struct err;
 struct pacer_socket;
 
 #define PACER_SOCKET_CONNECTIONS 1024
-#define PACER_SOCKET_OF_USER     256 /* Of one user, but for root and us. */
+#define PACER_SOCKET_OF_USER     256 /* Of one user, except root and the collector's. */
 #define PACER_SOCKET_PACKETS     500 /* A second, of one connection. */
 /* A connection without HELLO by then is closed. */
 #define PACER_SOCKET_HELLO_NS INT64_C(5000000000)
@@ -54,39 +54,39 @@ void pacer_socket_close(struct pacer_socket *pacers);
 
 /* Readable when there is something to read on any connection. */
 int pacer_socket_fd(const struct pacer_socket *pacers);
-/* Accepts and reads what there is, but not for ever: call again while readable. */
+/* Accepts and reads a bounded number of packets: call again while readable. */
 void pacer_socket_read(struct pacer_socket *pacers, int64_t now_ns);
 /* Closes connections that sent no HELLO in time. */
 void pacer_socket_tick(struct pacer_socket *pacers, int64_t now_ns);
 
 /*
- * Moves the rows that wait into 'frame', a cleared one, in order of arrival, with their
- * jobs: those that a frame has no room for are of no job.  Returns false if there were
+ * Moves the waiting rows into 'frame', a cleared one, in order of arrival, with their
+ * jobs; rows have no job if the frame has no room for it.  Returns false if there were
  * none.
  */
 bool pacer_socket_fill(struct pacer_socket *pacers, struct tele_frame *frame);
 
 /*
- * Passes an order on to the pacer of that job and process.  Returns 0; -ESRCH if there is
+ * Passes an order to the pacer of that job and process.  Returns 0; -ESRCH if there is
  * none; -EAGAIN if it has no room, or -errno.
  */
 int pacer_socket_order(struct pacer_socket *pacers, const char *job, uint32_t pid,
 		       const struct pace_order *order);
 
 struct pacer_socket_counts {
-	uint64_t connections; /* That were accepted. */
-	uint64_t refused;     /* Connections ended or not taken, as too many or bad. */
-	uint64_t iterations;  /* Taken. */
-	uint64_t unknown_job; /* Of these, of no known job. */
+	uint64_t connections; /* Accepted. */
+	uint64_t refused;     /* Connections refused or ended as too many or invalid. */
+	uint64_t iterations;  /* Accepted. */
+	uint64_t unknown_job; /* Of these, without a known job. */
 	uint64_t dropped;     /* Packets over the limit, or beyond room in a frame. */
-	uint64_t lost;        /* That pacers say they could not send. */
+	uint64_t lost;        /* Reported by pacers as not sent. */
 	uint64_t orders;      /* Passed on. */
-	uint64_t strays;      /* Orders for no pacer here. */
-	uint64_t unsent;      /* Orders that their pacer had no room for. */
+	uint64_t strays;      /* Orders without a pacer on this host. */
+	uint64_t unsent;      /* Orders for which the pacer had no room. */
 };
 const struct pacer_socket_counts *
 pacer_socket_counts(const struct pacer_socket *pacers);
-/* Connections that have said HELLO. */
+/* Connections that have sent HELLO. */
 size_t pacer_socket_n(const struct pacer_socket *pacers);
 
 #endif

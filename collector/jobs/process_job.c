@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The path of the unified hierarchy, "0::PATH", in what /proc/PID/cgroup says. */
+/* The path of the unified hierarchy, "0::PATH", in the text of /proc/PID/cgroup. */
 static char *
 unified_path(char *text)
 {

@@ -102,7 +102,7 @@ struct nccl_event_v3 {
 	};
 };
 
-/* Without the communicator, which init() is told.  Version 5 has a wider type. */
+/* Without the communicator, which init() gets.  Version 5 has a wider type. */
 struct nccl_coll_v4 {
 	uint64_t sequence;
 	const char *function;
@@ -155,7 +155,7 @@ _Static_assert(offsetof(struct nccl_event_v4, coll.count) == 56 &&
 	       "versions 4 and 5");
 #endif
 
-/* All functions return 0 (ncclSuccess): a profiler must not be in the way. */
+/* All functions return 0 (ncclSuccess): a profiler must not disturb the job. */
 typedef int nccl_start_fn(void *context, void **ret_handle, void *event);
 typedef int nccl_stop_fn(void *handle);
 typedef int nccl_state_fn(void *handle, int state, void *args);
@@ -194,7 +194,7 @@ struct nccl_profiler_v5 {
 	nccl_finalize_fn *finalize;
 };
 
-/* What NCCL looks up; versions 1 to 3 have the same table. */
+/* The tables that NCCL looks up; versions 1 to 3 have the same one. */
 extern const struct nccl_profiler_v1 ncclProfiler_v1, ncclProfiler_v2, ncclProfiler_v3;
 extern const struct nccl_profiler_v4 ncclProfiler_v4;
 extern const struct nccl_profiler_v5 ncclProfiler_v5;

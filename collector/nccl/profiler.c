@@ -44,36 +44,36 @@ enum kind {
 	N_KINDS,
 };
 
-/* What NCCL holds: points into its collective. */
+/* NCCL's handle: points into its collective. */
 struct handle {
 	uint8_t kind;
 };
 
 struct coll {
-	/* Set once: NCCL's threads look at these without the lock. */
+	/* Set once, because NCCL's threads read these without the lock. */
 	struct handle handles[N_KINDS];
 	struct profiler *profiler;
-	/* Anew for each collective. */
+	/* Reset for each collective. */
 	uint64_t number; /* In order of their beginning. */
 	int64_t start_ns, enqueued_ns;
 	int64_t first_op_ns, first_kernel_ns, last_ns; /* Of children; 0: none. */
 	uint64_t bytes;
-	uint64_t kernels_seen; /* Channels, as bits. */
+	uint64_t kernels_seen; /* Channels with a kernel, as bits. */
 	uint32_t n_channels, n_open, n_children;
 	bool is_used, is_enqueued, is_overtaken;
 };
 
-/* Of one communicator. */
+/* State of one communicator. */
 struct profiler {
 	pthread_mutex_t lock;
 	struct coll_event_sender sender;
 	struct coll colls[N_COLLS];
 	uint64_t n_colls; /* So far. */
 	uint64_t n_lost;  /* Collectives dropped for lack of room. */
-	bool has_kernels; /* Their events are asked for. */
+	bool has_kernels; /* Kernel events are requested. */
 };
 
-/* ---- Telling -------------------------------------------------------------------- */
+/* ---- Reporting ------------------------------------------------------------------ */
 
 static void
 tell(struct coll *c)
@@ -112,7 +112,7 @@ tell_if_done(struct coll *c)
 		tell(c);
 }
 
-/* 'c' has begun to run: what came before it has all of its children. */
+/* 'c' has begun to run, so earlier collectives have all of their children. */
 static void
 overtake(const struct coll *c)
 {
@@ -136,8 +136,8 @@ coll_of(struct handle *handle)
 }
 
 /*
- * Whether a collective's place may go to another: NCCL may still name it as a parent
- * if it is only enqueued, but hardly after so long.
+ * Whether a collective's place may be reused: NCCL may still name it as a parent if it
+ * is only enqueued, but hardly after this time.
  */
 static bool
 is_over(const struct coll *c, int64_t now_ns)
@@ -146,7 +146,7 @@ is_over(const struct coll *c, int64_t now_ns)
 	       (c->n_children || now_ns - c->enqueued_ns > CHILDLESS_NS);
 }
 
-/* A free place, or that of the oldest complete one, which is reported; or NULL. */
+/* A free place, or the oldest complete one, which is then reported; or NULL. */
 static struct coll *
 find_place(struct profiler *p, int64_t now_ns)
 {
@@ -247,7 +247,7 @@ record_event_state(void *handle, int state, void *args)
 	return 0;
 }
 
-/* ---- What the versions call things ---------------------------------------------- */
+/* ---- Types in the versions of the interface ------------------------------------- */
 
 /* By ncclDataType_t. */
 static size_t
@@ -277,12 +277,12 @@ name_bytes(const char *datatype)
 static void
 start_proxy_op(void *parent, void **ret_handle, const struct nccl_proxy_op *op)
 {
-	/* A parent from another process is an address there. */
+	/* A parent from another process is an address in that process. */
 	if (parent && op->pid == getpid())
 		start_child(parent, ret_handle, KIND_PROXY_OP, op->channel);
 }
 
-/* The members have the same names in all versions, but not the same places. */
+/* The members have the same names in all versions, but other offsets. */
 #define START(context, ret_handle, event, coll_bytes)                     \
 	do {                                                              \
 		*(ret_handle) = NULL;                                     \

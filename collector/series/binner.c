@@ -57,8 +57,8 @@ binner_take_levels(struct series *s, const struct source_extra *extra)
 /* ---- Bins --------------------------------------------------------------------- */
 
 /*
- * The interface is known from here on.  If it was known before and gone, the time
- * between is a hole; with too many holes in the ring's time the earliest are merged.
+ * The interface is known from 'from_ms' on.  If it was known before and gone, the time
+ * between is a hole; with too many holes within the ring, the earliest are merged.
  */
 static void
 begin_bins(struct interface *interface, int64_t from_ms)
@@ -162,7 +162,7 @@ binner_resume(struct binner *binner, const struct source_key *key, uint64_t byte
 	return 0;
 }
 
-/* ---- The rest ------------------------------------------------------------------- */
+/* ---- Opening and status ---------------------------------------------------------- */
 
 size_t
 binner_n_series(const struct binner *binner)

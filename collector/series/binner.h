@@ -38,7 +38,7 @@
 
 struct binner;
 
-#define BINNER_BINS          RING_BINS /* What may be asked for at once: 4096. */
+#define BINNER_BINS          RING_BINS /* Longest request: 4096. */
 #define BINNER_MAX_SPREAD_NS INT64_C(2000000000)
 #define BINNER_MAX_SERIES    65536
 #define BINNER_MAX_CHUNKS    24576
@@ -53,8 +53,8 @@ void binner_set_capacity(struct binner *binner, uint32_t interface,
 			 double capacity_bps);
 
 /*
- * What source_sink says, in the same words.  -E2BIG if there are too many keys
- * (forgotten ones make room), -EINVAL for an interface that is out of range.
+ * As in source_sink. -E2BIG if there are too many keys (forgotten ones make room),
+ * -EINVAL for an interface out of range.
  */
 int binner_counter(struct binner *binner, const struct source_key *key, int64_t time_ns,
 		   uint64_t bytes, unsigned bits, const struct source_extra *extra);
@@ -63,20 +63,18 @@ int binner_bins(struct binner *binner, const struct source_key *key, int64_t fir
 void binner_complete(struct binner *binner, uint32_t interface, int64_t until_ms);
 void binner_gone(struct binner *binner, uint32_t interface);
 
-/* Adds to the totals of a key what was counted before a restart. */
+/* Adds counts from before a restart to the totals of a key. */
 int binner_resume(struct binner *binner, const struct source_key *key, uint64_t bytes,
 		  const struct source_extra *extra);
 
 /*
- * Fills the rows of a summary (frame->traffic) for the window of whole bins
- * [from_ms, to_ms), or the series of a raw frame; at most BINNER_BINS bins.
- * Interfaces and jobs are the caller's numbers, rows in the order in which keys
- * were first seen, those of whole interfaces first.  Summaries are to be asked for
- * in order of time; each takes with it the largest backlog and number of flows.
- *
- * Jobs that had no traffic for BINNER_FORGET summaries are left out of these; jobs
- * with nothing in the ring are left out of raw frames.  Their totals go on if they
- * come back, unless the table of keys was full in the meantime.
+ * Fills the rows of a summary (frame->traffic) for the window of whole bins [from_ms,
+ * to_ms), or the series of a raw frame; at most BINNER_BINS bins.  Interfaces and jobs
+ * have the caller's numbers; rows are in the order in which keys were first seen, those
+ * of whole interfaces first.  Request summaries in order of time; each resets the
+ * largest backlog and number of flows.  Summaries omit jobs without traffic for
+ * BINNER_FORGET summaries; raw frames omit jobs with nothing in the ring.  Their totals
+ * continue if they come back, unless the table of keys was full in the meantime.
  */
 void binner_summary(struct binner *binner, int64_t from_ms, int64_t to_ms,
 		    struct tele_frame *frame);
@@ -84,8 +82,8 @@ void binner_raw(struct binner *binner, int64_t from_ms, int64_t to_ms,
 		struct tele_frame *frame);
 
 /*
- * The totals of series 'i' of binner_n_series(), for keeping over a restart;
- * false if there is none at that place.
+ * The totals of series 'i' of binner_n_series(), to save over a restart; false if there
+ * is none at that index.
  */
 size_t binner_n_series(const struct binner *binner);
 bool binner_total(const struct binner *binner, size_t i, struct source_key *ret_key,
@@ -96,10 +94,10 @@ struct binner_counts {
 	uint64_t backward;     /* Readings dropped as not newer than the last. */
 	uint64_t late_bins;    /* Too old for the ring. */
 	uint64_t gap_bins;     /* In the summaries so far. */
-	uint64_t refused_keys; /* Calls for keys there was no room for. */
+	uint64_t refused_keys; /* Calls for keys without room. */
 	uint64_t evicted_keys; /* Forgotten series that made room. */
 	uint64_t starved_bins; /* Gaps for want of memory. */
-	uint64_t unsent;       /* Rows or series beyond what a frame may hold. */
+	uint64_t unsent;       /* Rows or series beyond the room of a frame. */
 };
 const struct binner_counts *binner_counts(const struct binner *binner);
 

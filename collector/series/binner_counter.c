@@ -70,7 +70,7 @@ is_wrap(uint64_t step, unsigned bits, int64_t interval_ns, double capacity_bps)
 	return step < quarter;
 }
 
-/* Whether it can have wrapped once more in that time. */
+/* Whether it can have wrapped a second time within the interval. */
 static bool
 is_ambiguous(unsigned bits, int64_t interval_ns, double capacity_bps)
 {

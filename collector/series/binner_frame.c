@@ -12,7 +12,7 @@ max_ms(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* Copies out the bins [from_ms, to_ms) of a series, gaps where it is not known. */
+/* Copies the bins [from_ms, to_ms) of a series; unknown ones are gaps. */
 static void
 read_bins(const struct binner *binner, const struct series *s, int64_t from_ms,
 	  int64_t to_ms, uint32_t *ret_bytes)
@@ -102,7 +102,7 @@ add_row(struct binner *binner, struct series *s, int64_t from_ms, int64_t to_ms,
 		vec_push(&frame->traffic, row);
 }
 
-/* Calls add(), of the series of whole interfaces first. */
+/* Calls add(), for the series of whole interfaces first. */
 static void
 each_series(struct binner *binner, int64_t from_ms, int64_t to_ms,
 	    struct tele_frame *frame,

@@ -27,7 +27,7 @@ same_key(const struct source_key *a, const struct source_key *b)
 	       a->direction == b->direction && a->measure == b->measure;
 }
 
-/* Returns where the key is in the table, or the empty place where it belongs. */
+/* The place of the key in the table, or the empty place where it belongs. */
 static size_t
 find_slot(const struct binner *binner, const struct source_key *key)
 {
@@ -61,7 +61,7 @@ binner_drop_ring(struct binner *binner, struct series *s)
 	s->ring = NULL;
 }
 
-/* Forgets a series; binner_rebuild() is to follow. */
+/* Removes a series; the caller must call binner_rebuild(). */
 static void
 binner_vacate(struct binner *binner, uint32_t index)
 {
@@ -73,7 +73,7 @@ binner_vacate(struct binner *binner, uint32_t index)
 	binner->n_used--;
 }
 
-/* Makes room by evicting jobs that have been silent for long. */
+/* Makes room by evicting jobs that were silent for long. */
 static void
 evict_forgotten(struct binner *binner)
 {

@@ -16,7 +16,7 @@
 /* A row saved by an earlier process. */
 struct old {
 	struct saved_totals_row row;
-	uint32_t next; /* Of the same job; NONE: the last. */
+	uint32_t next; /* The next row of the same job; NONE: the last. */
 	bool is_taken; /* Added to its series. */
 };
 
@@ -29,11 +29,11 @@ struct end {
 struct ingest {
 	struct binner *binner; /* Borrowed. */
 	struct end ends[INGEST_MAX_SOURCES];
-	struct strtab *interface_names; /* Numbers as in 'interfaces'. */
+	struct strtab *interface_names; /* Numbers are indexes in 'interfaces'. */
 	VEC(struct ingest_interface) interfaces;
 	struct strtab *job_names; /* Numbers of jobs. */
 	VEC(struct old) olds;
-	struct strtab *old_jobs; /* Numbers as in 'old_firsts'. */
+	struct strtab *old_jobs; /* Numbers are indexes in 'old_firsts'. */
 	VEC(uint32_t) old_firsts;
 	struct ingest_counts counts;
 };

@@ -37,7 +37,7 @@ struct ingest_interface {
 struct ingest *ingest_new(struct binner *binner);
 void ingest_free(struct ingest *ingest); /* Accepts NULL. */
 
-/* What source number 'i' talks to; borrowed from the ingest. */
+/* The sink of source number 'i'; borrowed from the ingest. */
 const struct source_sink *ingest_sink(struct ingest *ingest, size_t i);
 
 size_t ingest_n_interfaces(const struct ingest *ingest);
@@ -47,24 +47,24 @@ size_t ingest_n_jobs(const struct ingest *ingest);
 const char *ingest_job_name(const struct ingest *ingest, uint32_t number);
 
 /*
- * Up to where all interfaces that are there have been emitted, those that lag behind
- * 'floor_ms' not waited for; 'floor_ms' if there are none.
+ * The time up to which all present interfaces have been emitted, without waiting for
+ * those behind 'floor_ms'; 'floor_ms' if there are none.
  */
 int64_t ingest_complete_ms(const struct ingest *ingest, int64_t floor_ms);
 
 /* Rows of saved_totals_found(); copied. */
 void ingest_resume(struct ingest *ingest, const struct saved_totals_row *rows,
 		   size_t n);
-/* Writes all totals; returns how many there was no room for. */
+/* Saves all totals; returns how many had no room. */
 size_t ingest_save(const struct ingest *ingest, struct saved_totals *totals);
 
 struct ingest_counts {
-	uint64_t lost;               /* What sources could not account for. */
+	uint64_t lost;               /* Reported by sources as unaccounted. */
 	uint64_t doubled;            /* Counts of an interface of another source. */
 	uint64_t refused_interfaces; /* Beyond TELE_MAX_INTERFACES. */
-	uint64_t refused_counts;     /* For which the binner had no room. */
+	uint64_t refused_counts;     /* Counts for which the binner had no room. */
 	uint64_t gone, back;         /* Interfaces. */
-	uint64_t resumed;            /* Series that went on from an earlier process. */
+	uint64_t resumed;            /* Series continued from an earlier process. */
 };
 const struct ingest_counts *ingest_counts(const struct ingest *ingest);
 

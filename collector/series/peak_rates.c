@@ -15,7 +15,7 @@ enum {
 };
 
 struct peak_rates {
-	unsigned n_windows, at; /* 'at': where the last summary is. */
+	unsigned n_windows, at; /* 'at': place of the last summary. */
 	struct strtab *names;
 	VEC(uint32_t) rings; /* By interface, kind and window. */
 };
@@ -48,7 +48,7 @@ ring_of(const struct peak_rates *peaks, uint32_t number, unsigned kind)
 	       ((size_t)number * N_KINDS + kind) * peaks->n_windows;
 }
 
-/* The ring of an interface that may be new. */
+/* The ring of an interface, added if new. */
 static uint32_t
 number_of(struct peak_rates *peaks, const char *name)
 {

@@ -14,17 +14,17 @@
 
 struct peak_rates;
 
-/* 'n_windows': summaries that are looked back on. */
+/* 'n_windows': number of summaries in the window. */
 struct peak_rates *peak_rates_new(unsigned n_windows);
 void peak_rates_free(struct peak_rates *peaks); /* Accepts NULL. */
 
-/* Takes the rows of whole interfaces of a summary: TELE_WIRE. */
+/* Takes the rows of whole interfaces in a summary: TELE_WIRE. */
 void peak_rates_update(struct peak_rates *peaks, const struct tele_frame *summary);
 
-/* Bytes of the fullest millisecond, 0 if there was none. */
+/* Bytes of the fullest millisecond; 0 if none. */
 uint32_t peak_rates_bytes(const struct peak_rates *peaks, const char *interface,
 			  enum tele_direction direction);
-/* The largest backlog of the queue in front of it. */
+/* The largest backlog of the interface's queue. */
 uint32_t peak_rates_queue_bytes(const struct peak_rates *peaks, const char *interface);
 
 #endif

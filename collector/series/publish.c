@@ -22,7 +22,7 @@ struct publisher {
 	bool is_stepped[TELE_LAST_KIND + 1]; /* Still to be said. */
 	struct tele_frame summary, other;
 	struct tele_buffer buffer;
-	/* Numbers of the ingest to numbers in the frame; NONE: not there yet. */
+	/* From ingest numbers to numbers in the frame; NONE: not there yet. */
 	VEC(uint32_t) interface_map;
 	VEC(uint32_t) job_map;
 	struct publish_counts counts;
@@ -75,7 +75,7 @@ publisher_counts(const struct publisher *p)
 
 /* ---- One frame ----------------------------------------------------------------------- */
 
-/* All but what is seen. */
+/* Fills all but the rows. */
 static void
 fill_head(struct publisher *p, struct tele_frame *frame, uint8_t kind, int64_t time_ns,
 	  int64_t window_ns, const struct publish_state *state)
@@ -147,7 +147,7 @@ map_job(struct publisher *p, struct tele_frame *frame, uint32_t number)
 			vec_push(map, NONE);                 \
 	} while (0)
 
-/* From the ingest's numbers to those of the frame, with the names that go with them. */
+/* Converts ingest numbers to those of the frame, and adds their names. */
 static void
 name_all(struct publisher *p, struct tele_frame *frame)
 {

@@ -26,8 +26,8 @@ struct publish_options {
 	const char *host; /* Borrowed. */
 	uint8_t boot_id[16];
 	uint64_t start_id;
-	uint32_t flags; /* TELE_IMPORTED, for what others than the host recorded. */
-	bool is_file;   /* All of the first window counts, however it begins. */
+	uint32_t flags; /* TELE_IMPORTED, for recordings of others than the host. */
+	bool is_file;   /* All of the first window counts, wherever it begins. */
 	int64_t raw_ms;
 	/* True if frames of this kind are wanted now. */
 	bool (*is_wanted)(void *ctx, uint8_t kind);
@@ -41,28 +41,28 @@ struct publish_options {
 struct publisher *publisher_new(const struct publish_options *options,
 				struct binner *binner, struct ingest *ingest);
 void publisher_free(struct publisher *publisher); /* Accepts NULL. */
-/* For the raw frames from now on. */
+/* Takes effect with the next raw frames. */
 void publisher_set_raw_ms(struct publisher *publisher, int64_t raw_ms);
 
-/* What is true of the whole host; goes into the frames from now on. */
+/* State of the whole host for the next frames. */
 struct publish_state {
 	int64_t wall_offset_ns;
 	int64_t clock_error_ns;
 	uint64_t lost_records;
 	uint64_t unplaced_jobs;
-	bool is_stepped; /* Since the last call; each kind of frame says it once. */
+	bool is_stepped; /* Since the last call; each kind of frame reports it once. */
 };
 
 /* Publishes all whole windows that end at or before 'until_ms'. */
 void publisher_run(struct publisher *publisher, int64_t until_ms,
 		   const struct publish_state *state);
-/* The same for what is less than a window, at the end. */
+/* Publishes the last, incomplete windows at the end. */
 void publisher_flush(struct publisher *publisher, int64_t until_ms,
 		     const struct publish_state *state);
 
 /*
- * Sends a frame of 'kind' (TELE_EVENTS, TELE_PACE), into which 'fill' puts jobs and rows;
- * it returns false if there are none, and nothing is sent then.
+ * Sends a frame of 'kind' (TELE_EVENTS, TELE_PACE) with the jobs and rows that 'fill'
+ * adds; if it returns false, nothing is sent.
  */
 void publisher_rows(struct publisher *publisher, enum tele_kind kind, int64_t now_ns,
 		    const struct publish_state *state,
@@ -75,7 +75,7 @@ struct publish_counts {
 	uint64_t frames[TELE_LAST_KIND + 1]; /* By kind. */
 	uint64_t bytes[TELE_LAST_KIND + 1];
 	uint64_t skipped_ms;   /* Never published, because the caller was late. */
-	uint64_t unnamed_rows; /* Of jobs beyond TELE_MAX_JOBS in one frame. */
+	uint64_t unnamed_rows; /* Rows of jobs beyond TELE_MAX_JOBS in one frame. */
 };
 const struct publish_counts *publisher_counts(const struct publisher *publisher);
 

@@ -13,7 +13,7 @@
 /* A chunk with all bins unknown; its contents are never read. */
 static uint32_t all_gap[1];
 
-/* Of the chunk that has bin 'ms': its number, rounded down for negative ones, too. */
+/* The number of the chunk with bin 'ms', rounded down also if negative. */
 static int64_t
 chunk_number(int64_t ms)
 {
@@ -28,7 +28,7 @@ ring_pool_init(struct ring_pool *pool, size_t max_chunks)
 	*pool = (struct ring_pool){ .max_chunks = max_chunks };
 }
 
-/* The link to the next free chunk is kept in the first bytes of each. */
+/* The first bytes of a free chunk link to the next one. */
 static uint32_t *
 next_free(const uint32_t *chunk)
 {
@@ -50,7 +50,7 @@ ring_pool_fini(struct ring_pool *pool)
 	*pool = (struct ring_pool){ 0 };
 }
 
-/* Returns a chunk of zeros, or the unknown one if there are too many. */
+/* Returns a chunk of zeros, or the unknown one if the pool is exhausted. */
 static uint32_t *
 pool_take(struct ring_pool *pool)
 {

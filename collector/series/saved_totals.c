@@ -21,7 +21,7 @@ static const char magic[8] = "AP-TOTL";
 
 /* In host byte order: the file never leaves the host. */
 struct half {
-	uint64_t generation; /* The greater one of two valid halves is read. */
+	uint64_t generation; /* The valid half with the greater one is read. */
 	uint32_t n;
 	uint32_t crc; /* Of generation, n and the rows. */
 	struct saved_totals_row rows[SAVED_TOTALS_MAX];
@@ -41,8 +41,8 @@ struct saved_totals {
 	struct saved_totals_row *found;
 	size_t n_found;
 	const char *complaint;
-	unsigned current; /* The half that was written last. */
-	uint32_t n;       /* Rows of the one being written. */
+	unsigned current; /* The half written last. */
+	uint32_t n;       /* Rows of the half being written. */
 };
 
 static uint32_t
@@ -68,7 +68,7 @@ is_row(const struct saved_totals_row *row)
 	       row->direction <= TELE_RX && row->measure <= TELE_OFFERED;
 }
 
-/* Rejects impossible values even with a valid checksum. */
+/* Rejects impossible values even if the checksum is valid. */
 static bool
 is_whole(const struct half *half)
 {
@@ -152,7 +152,7 @@ saved_totals_open(const char *file, const uint8_t boot_id[16],
 		rc = err_set(err, file, 0, 0, "is not a regular file");
 	else if (ftruncate(fd, sizeof(struct image)) < 0)
 		rc = err_set_errno(err, file, errno, "cannot make room");
-	/* Reserves the pages: a write without room would raise SIGBUS. */
+	/* Reserves the pages, since a write without room would raise SIGBUS. */
 	else if ((rc = -posix_fallocate(fd, 0, sizeof(struct image))) < 0)
 		err_set_errno(err, file, rc, "cannot make room");
 	else
@@ -202,7 +202,7 @@ void
 saved_totals_begin(struct saved_totals *totals)
 {
 	totals->n = 0;
-	/* Invalid from here on, until it is committed. */
+	/* Invalid until it is committed. */
 	totals->image->halves[!totals->current].generation = 0;
 }
 

@@ -31,7 +31,7 @@ enum saved_totals_owner {
 
 struct saved_totals_row {
 	char interface[TELE_MAX_NAME + 1];
-	char job[TELE_MAX_NAME + 1]; /* Of SAVED_TOTALS_JOB. */
+	char job[TELE_MAX_NAME + 1]; /* For SAVED_TOTALS_JOB. */
 	uint8_t owner;               /* enum saved_totals_owner. */
 	uint8_t direction, measure;  /* enum tele_direction, tele_measure. */
 	uint8_t unused[5];           /* Zero. */
@@ -39,20 +39,20 @@ struct saved_totals_row {
 };
 
 /*
- * Opens or makes the file.  Returns 0; -EBUSY if another process has it; or -errno;
- * with 'err' filled.
+ * Opens or creates the file.  Returns 0; -EBUSY if another process has locked it; or
+ * -errno; with 'err' filled.
  */
 int saved_totals_open(const char *file, const uint8_t boot_id[16],
 		      struct saved_totals **ret_totals, struct err *err);
 void saved_totals_close(struct saved_totals *totals); /* Accepts NULL. */
 
-/* The rows that an earlier process of this boot left; borrowed. */
+/* The rows of an earlier process of this boot; borrowed. */
 const struct saved_totals_row *saved_totals_found(const struct saved_totals *totals,
 						  size_t *ret_n);
-/* Why there are none, for people; NULL if nothing is amiss. */
+/* A text on why there are none; NULL if nothing is wrong. */
 const char *saved_totals_complaint(const struct saved_totals *totals);
 
-/* Writes all rows anew: begin, add each, commit.  add returns -ENOSPC when it is full. */
+/* Rewrites all rows: begin, add each, commit. add returns -ENOSPC when it is full. */
 void saved_totals_begin(struct saved_totals *totals);
 int saved_totals_add(struct saved_totals *totals, const struct saved_totals_row *row);
 void saved_totals_commit(struct saved_totals *totals);

@@ -11,9 +11,9 @@
 
 /* Weight of the last summary in the average. */
 #define WEIGHT 0.1
-/* How much more than the least a job has to carry to take its place. */
+/* A job takes another's place if its rate is this many times as high. */
 #define LEAD 1.5
-/* All is begun anew when there were so many names. */
+/* With more names than this, everything restarts. */
 #define MAX_NAMES 20000
 
 static const char other_name[] = "other";
@@ -30,11 +30,11 @@ struct other {
 
 struct top_jobs {
 	size_t n_places, n_taken, n_seen;
-	struct strtab *job_names; /* Numbers as in 'jobs'. */
+	struct strtab *job_names; /* Numbers are indexes in 'jobs'. */
 	VEC(struct job) jobs;
-	struct strtab *interface_names; /* Numbers as in 'others'. */
+	struct strtab *interface_names; /* Numbers are indexes in 'others'. */
 	VEC(struct other) others;
-	VEC(uint32_t) map; /* Jobs of the frame to ours. */
+	VEC(uint32_t) map; /* From the frame's jobs to those of this module. */
 	VEC(struct top_jobs_row) rows;
 };
 
@@ -83,7 +83,7 @@ job_named(struct top_jobs *top, const char *name)
 	return &top->jobs.items[number];
 }
 
-/* What each job carried in this summary goes into its average. */
+/* Updates each job's average with this summary. */
 static void
 average(struct top_jobs *top, const struct tele_frame *summary)
 {
@@ -101,7 +101,7 @@ average(struct top_jobs *top, const struct tele_frame *summary)
 	for (size_t i = 0; i < summary->jobs.n; i++) {
 		struct job *job = job_named(top, summary->jobs.items[i].name);
 
-		/* A job that is called so cannot be told from the rest. */
+		/* A job with this name could not be told from the rest. */
 		job->is_seen = strcmp(summary->jobs.items[i].name, other_name) != 0;
 		job->rate += WEIGHT * (bytes[i] - job->rate);
 	}
@@ -118,7 +118,7 @@ average(struct top_jobs *top, const struct tele_frame *summary)
 	}
 }
 
-/* The one without a place that carries most, or with one that carries least. */
+/* The job without a place and the highest rate, or with a place and the lowest. */
 static struct job *
 extreme(struct top_jobs *top, bool has_place)
 {
@@ -136,7 +136,7 @@ extreme(struct top_jobs *top, bool has_place)
 	return best;
 }
 
-/* O(jobs) for each place that is given anew. */
+/* O(jobs) for each new place. */
 static void
 give_places(struct top_jobs *top)
 {
@@ -146,7 +146,7 @@ give_places(struct top_jobs *top)
 		first->has_place = true;
 		top->n_taken++;
 	}
-	/* One a summary, so that series do not come and go by the dozen. */
+	/* One per summary, so that few series come and go. */
 	first = extreme(top, false);
 	least = extreme(top, true);
 	if (first && least && first->rate > LEAD * least->rate) {

@@ -21,10 +21,10 @@ struct top_jobs;
 struct top_jobs *top_jobs_new(size_t n_places);
 void top_jobs_free(struct top_jobs *top); /* Accepts NULL. */
 
-/* Takes the rows of a summary: those of TELE_WIRE. */
+/* Takes the rows of a summary with TELE_WIRE. */
 void top_jobs_update(struct top_jobs *top, const struct tele_frame *summary);
 
-/* One series: a job with a place, or other, on an interface. */
+/* One series: a job with a place, or "other", on an interface. */
 struct top_jobs_row {
 	const char *interface, *job; /* Borrowed; "other" for the rest. */
 	uint8_t direction;

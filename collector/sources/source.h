@@ -23,7 +23,7 @@
 
 struct err;
 
-/* What a count is of. */
+/* What is counted. */
 struct source_key {
 	uint32_t interface; /* As returned by sink.interface(). */
 	uint32_t job;       /* As returned by sink.job(), TELE_LINK or TELE_OTHER. */
@@ -31,17 +31,17 @@ struct source_key {
 	uint8_t measure;    /* enum tele_measure. */
 };
 
-/* The other counts that go with bytes; cumulative or of the bins given. */
+/* Other counts that go with bytes; cumulative, or of the given bins. */
 struct source_extra {
 	uint64_t packets, ce, retransmits;
-	uint32_t flows;       /* Estimate over the time since the last; 0: unknown. */
-	uint32_t queue_bytes; /* Backlog, the largest seen since the last. */
+	uint32_t flows;       /* Estimate since the last; 0: unknown. */
+	uint32_t queue_bytes; /* Largest backlog since the last. */
 };
 
-/* What a source talks to; filled by the collector, or by a test. */
+/* The receiver of a source's counts; filled by the collector, or by a test. */
 struct source_sink {
 	void *ctx;
-	/* Names an interface or changes what is known of it; returns its number. */
+	/* Names an interface or updates its description; returns its number. */
 	uint32_t (*interface)(void *ctx, const struct tele_interface *interface);
 	/* Names a job; returns its number. */
 	uint32_t (*job)(void *ctx, const char *name);
@@ -54,7 +54,7 @@ struct source_sink {
 			const struct source_extra *extra);
 	/*
 	 * Bytes of the bins 'first_ms' to 'first_ms' + 'n' - 1 (TELE_GAP: unknown).
-	 * Bins may come again and then add up (several CPUs, late packets).
+	 * Repeated bins add up (several CPUs, late packets).
 	 */
 	void (*bins)(void *ctx, const struct source_key *key, int64_t first_ms,
 		     const uint32_t *bytes, size_t n, const struct source_extra *extra);
@@ -71,14 +71,14 @@ struct source;
 struct source_class {
 	const char *name;    /* "bpf", "netlink", "rdma", "pcap", "replay", "text". */
 	const char *summary; /* One line. */
-	/* Emits what there is.  0, -ENODATA at the end of a file, or -errno. */
+	/* Emits what is new.  0, -ENODATA at the end of a file, or -errno. */
 	int (*poll)(struct source *source, int64_t now_ns,
 		    const struct source_sink *sink, struct err *err);
-	/* How often it wants to be polled; 0: as fast as it can be (files). */
+	/* The interval of polls that it requests; 0: as fast as possible (files). */
 	int64_t (*interval_ns)(const struct source *source);
 	/* Bytes of its file that were read, packed as they are; NULL: all, once it is open. */
 	uint64_t (*at)(const struct source *source);
-	/* A descriptor that is readable when there is something, or -1; NULL: none. */
+	/* A descriptor that is readable when there is data, or -1; NULL: none. */
 	int (*fd)(const struct source *source);
 	void (*close)(struct source *source);
 };

@@ -346,7 +346,7 @@ poll_one(struct poller *poller, int64_t now_ns)
 
 static void on_due(void *ctx, int64_t now_ns, int64_t missed);
 
-/* Resets the timer if the source wants another interval. */
+/* Resets the timer if the source requests another interval. */
 static void
 update_timer(struct poller *poller)
 {
@@ -413,7 +413,7 @@ sources_start(struct sources *sources)
 			poller->ready =
 				loop_fd(sources->options.loop, fd, on_ready, poller);
 		update_timer(poller);
-		/* The first reading at once: counts start from it. */
+		/* Read once now: counts start from it. */
 		if (poller->status.wanted_ns)
 			poll_one(poller, clk_monotonic_ns());
 	}

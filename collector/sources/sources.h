@@ -27,34 +27,34 @@ struct sources_options {
 	struct loop *loop;           /* Borrowed, as the ingest. */
 	struct ingest *ingest;
 	struct cgroups *cgroups; /* Borrowed; NULL: no jobs. */
-	/* After a poll; 'is_end' when all sources have come to their end. */
+	/* Called after a poll; 'is_end' when all sources have reached their end. */
 	void (*polled)(void *ctx, bool is_end);
 	void *ctx;
 };
 
 /*
- * Opens what the settings ask for.  0; -EPERM or -EOPNOTSUPP if the kernel does not let
- * us; or -errno; with 'err' filled.  Polling begins with sources_start().
+ * Opens the sources in the settings.  0; -EPERM or -EOPNOTSUPP if the kernel refuses;
+ * or -errno; with 'err' filled.  Polling begins with sources_start().
  */
 int sources_open(const struct sources_options *options, struct sources **ret_sources,
 		 struct err *err);
 void sources_close(struct sources *sources); /* Accepts NULL. */
 
 void sources_start(struct sources *sources);
-/* Polls all once, now: the last time, before the end. */
+/* Polls all sources once, for the last time. */
 void sources_poll(struct sources *sources);
 
-/* Capabilities (caps.h) that the open sources go on needing. */
+/* Capabilities (caps.h) that the open sources still need. */
 uint64_t sources_caps(const struct sources *sources);
-/* True if the times are not those of this host's clock: a capture, a recording. */
+/* True if times are not those of this host's clock: a capture, a recording. */
 bool sources_is_offline(const struct sources *sources);
 /* The open source of the class 'name' ("bpf"), or NULL. */
 struct source *sources_source(const struct sources *sources, const char *name);
 
 struct source_status {
 	const char *name;
-	uint64_t polls, errors, missed; /* Missed: turns of the interval. */
-	int64_t wanted_ns;              /* The interval that it asks for; 0: a file. */
+	uint64_t polls, errors, missed; /* missed: turns of the interval. */
+	int64_t wanted_ns;              /* The interval that it requests; 0: a file. */
 	int64_t sum_ns, longest_ns;     /* Of the times between polls. */
 	int64_t busy_ns;                /* Wall time in poll(). */
 	bool is_end;

@@ -34,10 +34,10 @@
 
 struct watched {
 	char name[IFNAMSIZ];
-	int ifindex; /* 0: not there. */
+	int ifindex; /* 0: absent. */
 	uint32_t number;
-	bool is_known;     /* To the sink, by that number. */
-	bool is_announced; /* As it is now. */
+	bool is_known;     /* The sink has it under that number. */
+	bool is_announced; /* The sink has its present state. */
 	bool is_up;
 	int64_t queue_after_ns; /* Next check for a queue. */
 };
@@ -49,7 +49,7 @@ struct netlink_source {
 	bool takes_all;
 	int64_t interval_ns, next_ns;
 	VEC(struct watched) watched;
-	VEC(uint32_t) gone; /* Numbers to tell the sink of. */
+	VEC(uint32_t) gone; /* Numbers to report as gone. */
 	bool must_list;     /* Events were lost. */
 	uint8_t *reply;     /* Owned.  REPLY_BYTES. */
 };
@@ -87,7 +87,7 @@ read_reply(struct netlink_source *s, unsigned sequence, message_fn *fn, void *ar
 	}
 }
 
-/* Sends a request of 'size' bytes at 'body' and takes the reply apart. */
+/* Sends a request of 'size' bytes at 'body' and parses the reply. */
 static int
 request(struct netlink_source *s, int type, int flags, const void *body, size_t size,
 	message_fn *fn, void *arg)
@@ -162,7 +162,7 @@ see_link(struct netlink_source *s, int ifindex, const char *name, bool is_up)
 			snprintf(w->name, sizeof w->name, "%s", name);
 		}
 		if (w->ifindex && w->ifindex != ifindex)
-			lose_link(s, w); /* Another one under the same name. */
+			lose_link(s, w); /* Another interface with the same name. */
 		w->ifindex = ifindex;
 		w->is_announced = false;
 		w->queue_after_ns = 0;
@@ -172,7 +172,7 @@ see_link(struct netlink_source *s, int ifindex, const char *name, bool is_up)
 	w->is_up = is_up;
 }
 
-/* Takes RTM_NEWLINK and RTM_DELLINK, from a list or as events. */
+/* Handles RTM_NEWLINK and RTM_DELLINK, from a list or as events. */
 static void
 on_link(struct netlink_source *s, struct nlmsghdr *message, void *arg)
 {
@@ -229,7 +229,7 @@ read_events(struct netlink_source *s)
 	}
 }
 
-/* After lost events: those not in the list any more are gone. */
+/* After lost events: interfaces missing from the list are gone. */
 static void
 list_again(struct netlink_source *s)
 {
@@ -276,7 +276,7 @@ on_stats(struct netlink_source *s, struct nlmsghdr *message, void *arg)
 			NULL) < 0 ||
 	    !attrs[IFLA_STATS_LINK_64])
 		return;
-	/* Later kernels have more at its end, earlier ones less. */
+	/* The size differs between kernels, at the end of the struct. */
 	size = (size_t)nla_len(attrs[IFLA_STATS_LINK_64]);
 	if (size > sizeof reading->stats)
 		size = sizeof reading->stats;
@@ -395,7 +395,7 @@ netlink_poll(struct source *source, int64_t now_ns, const struct source_sink *si
 	if (now_ns < s->next_ns)
 		return 0;
 	s->next_ns += s->interval_ns;
-	if (s->next_ns <= now_ns) /* Readings were missed; they are not repeated. */
+	if (s->next_ns <= now_ns) /* Missed readings are not repeated. */
 		s->next_ns = now_ns + s->interval_ns;
 	for (size_t i = 0; i < s->watched.n; i++) {
 		struct watched *w = &s->watched.items[i];
@@ -468,7 +468,7 @@ connect_sockets(struct netlink_source *s)
 	if (error == 0)
 		error = nl_socket_add_memberships(s->events, RTNLGRP_LINK, 0);
 	if (error < 0)
-		return -EPROTO; /* libnl has error numbers of its own. */
+		return -EPROTO; /* libnl's error numbers are not errno's. */
 	/* A time limit; the kernel normally answers at once. */
 	setsockopt(nl_socket_get_fd(s->requests), SOL_SOCKET, SO_RCVTIMEO, &patience,
 		   sizeof patience);

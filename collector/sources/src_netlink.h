@@ -23,8 +23,8 @@ struct netlink_options {
 };
 
 /*
- * Opens the source in the caller's network namespace.  Names of interfaces that
- * are not there (yet) are waited for, with a warning.  Close by its class.
+ * Opens the source in the caller's network namespace.  Waits for missing interfaces,
+ * with a warning.  Close by its class.
  */
 int src_netlink_open(const struct netlink_options *options, struct source **ret_source,
 		     struct err *err);

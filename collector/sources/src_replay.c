@@ -15,7 +15,7 @@
 /* Interval at which a paced replay checks for due frames. */
 #define PACE_NS (10 * MS)
 
-/* The other counts of a key, as the last summary had them. */
+/* The other counts of a key, as of the last summary. */
 struct last {
 	struct source_key key;
 	struct source_extra extra;
@@ -29,9 +29,9 @@ struct replay_source {
 	bool has_frame, is_paced, has_raw, has_shift;
 	char host[TELE_MAX_NAME + 1]; /* "": the first frame's. */
 	bool is_host_named;
-	int64_t shift_ms; /* Added to what was recorded. */
+	int64_t shift_ms; /* Added to recorded times. */
 	VEC(struct last) last;
-	VEC(uint32_t) interfaces, jobs; /* The sink's numbers of the frame's. */
+	VEC(uint32_t) interfaces, jobs; /* The sink's numbers, by the frame's. */
 	uint64_t start_id, told_lost;   /* Losses of that start reported to the sink. */
 };
 
@@ -132,7 +132,7 @@ step(uint64_t last, uint64_t now)
 	return now >= last ? now - last : now;
 }
 
-/* A summary beside raw frames: the other counts of their bytes. */
+/* A summary beside raw frames: emits the other counts of their bytes. */
 static void
 emit_extra(struct replay_source *s, const struct source_key *key,
 	   const struct source_extra *now, int64_t at_ms,
@@ -178,7 +178,7 @@ emit_summary(struct replay_source *s, const struct source_sink *sink)
 	}
 }
 
-/* New losses of the sender. */
+/* Reports new losses of the sender. */
 static void
 emit_lost(struct replay_source *s, const struct source_sink *sink)
 {
@@ -194,7 +194,7 @@ emit_lost(struct replay_source *s, const struct source_sink *sink)
 
 /* ---- The source -------------------------------------------------------------------- */
 
-/* Reads on to a frame of the host, of a kind that has bytes. */
+/* Reads on to the host's next frame of a kind with bytes. */
 static int
 next_frame(struct replay_source *s, struct err *err)
 {

@@ -18,8 +18,8 @@ struct replay_options {
 	const char *file; /* Borrowed until open returns. */
 	const char *host; /* The one to replay; NULL: the first, others are an error. */
 	/*
-	 * Moved in time to begin at the first poll and played as fast as it was
-	 * recorded; otherwise with its own times, one frame a poll.
+	 * Shifted in time to begin at the first poll and played at the recorded pace;
+	 * otherwise with recorded times, one frame a poll.
 	 */
 	bool is_paced;
 };

@@ -36,7 +36,7 @@ struct text_source {
 	char *path; /* Owned. */
 	int fd;
 	char buffer[READ_BYTES + MAX_LINE];
-	size_t n;         /* Bytes of a line whose end has not come yet. */
+	size_t n;         /* Bytes of an incomplete line. */
 	bool is_too_long; /* The rest of that line is skipped. */
 	unsigned line;
 	VEC(struct known) known;
@@ -117,7 +117,7 @@ take_field(char *field, struct reading *reading)
 	return fabs(reading->age_s) <= MAX_AGE_S;
 }
 
-/* The interface 'name', announced again if the line says something new about it. */
+/* The interface 'name', announced again if the line changes its description. */
 static struct known *
 find_known(struct text_source *s, const char *name, const struct reading *reading,
 	   const struct source_sink *sink)
@@ -150,7 +150,7 @@ find_known(struct text_source *s, const char *name, const struct reading *readin
 	return known;
 }
 
-/* Emits the reading of a line, which is changed; false if the line is malformed. */
+/* Emits the reading of a line, which is modified; false if the line is malformed. */
 static bool
 take_line(struct text_source *s, char *line, int64_t now_ns,
 	  const struct source_sink *sink)
@@ -204,7 +204,7 @@ refuse(struct text_source *s, const struct source_sink *sink, int *error,
 				 "rx=BYTES; the line is ignored");
 }
 
-/* Takes the whole lines of the buffer; with 'is_end' also what follows the last. */
+/* Takes the complete lines of the buffer; with 'is_end' also an unfinished last one. */
 static int
 take_lines(struct text_source *s, bool is_end, int64_t now_ns,
 	   const struct source_sink *sink, struct err *err)
@@ -240,7 +240,7 @@ take_lines(struct text_source *s, bool is_end, int64_t now_ns,
 	return error;
 }
 
-/* After a poll: everything of the interfaces that were read has been emitted. */
+/* After a poll: reports that all readings of its interfaces have been emitted. */
 static void
 complete(struct text_source *s, const struct source_sink *sink)
 {
@@ -319,7 +319,7 @@ src_text_open(const char *path, struct source **ret_source, struct err *err)
 	bool is_stdin = !strcmp(path, "-");
 	struct text_source *s;
 	struct stat stat_of;
-	/* Open for writing, too, a FIFO never ends. */
+	/* Also open for writing, a FIFO never ends. */
 	bool is_fifo =
 		!is_stdin && stat(path, &stat_of) == 0 && S_ISFIFO(stat_of.st_mode);
 	int fd = is_stdin ? STDIN_FILENO

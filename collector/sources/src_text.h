@@ -26,9 +26,9 @@ struct err;
 struct source;
 
 /*
- * Opens 'path', "-" for standard input.  A FIFO has no end: its writers may come and go.
- * Everything else ends the source with its last byte.  Returns 0, or -errno with 'err'
- * filled.  Close by its class.
+ * Opens 'path', "-" for standard input.  A FIFO never ends: its writers may come and
+ * go.  Anything else ends the source with its last byte.  Returns 0, or -errno with
+ * 'err' filled.  Close by its class.
  */
 int src_text_open(const char *path, struct source **ret_source, struct err *err);
 

@@ -7,7 +7,7 @@
 #ifndef COLLECTOR_SOURCES_BPF_LIBBPF_LOG_H
 #define COLLECTOR_SOURCES_BPF_LIBBPF_LOG_H
 
-/* From now on. */
+/* Takes effect at once. */
 void libbpf_log_init(void);
 
 #endif

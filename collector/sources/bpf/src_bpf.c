@@ -26,7 +26,7 @@
 #define MAX_BUCKET_BYTES (UINT64_C(24) << 20)
 #define MIN_LINKS        16
 #define SCAN_NS          INT64_C(1000000000)
-/* A halted CPU may write this much late. */
+/* A halted CPU may write this late. */
 #define SETTLE_MS 10
 
 static struct src_bpf *
@@ -126,8 +126,8 @@ static const struct source_class bpf_class = {
 /* ---- Opening ----------------------------------------------------------------------- */
 
 /*
- * Sizes the rings: as long as memory allows, because a longer ring tolerates a later
- * reader; with fewer slots if even the shortest rings are too large.
+ * Sizes the rings: as long as memory allows, because longer rings tolerate later reads;
+ * with fewer slots if even the shortest rings are too large.
  */
 static void
 size_rings(struct src_bpf *bpf, uint32_t n_slots)
@@ -179,11 +179,11 @@ whole_pages(size_t bytes)
 	return (bytes + page - 1) / page * page;
 }
 
-/* One of two programs sees what is sent: the quicker one needs Linux 6.2. */
+/* Chooses one of two programs for sent packets: the faster one needs Linux 6.2. */
 static void
 choose_sender(struct flow_bpf *skel)
 {
-	/* The number of the traced function in the kernel's BTF. */
+	/* The id of the traced function in the kernel's BTF. */
 	bool has_cast =
 		libbpf_find_vmlinux_btf_id("bpf_rdonly_cast", BPF_TRACE_FENTRY) > 0;
 
@@ -260,9 +260,9 @@ copy_patterns(struct src_bpf *bpf, const struct src_bpf_options *options)
 }
 
 /*
- * Filters of clsact do not show whether their maker still runs, so a collector holds an
+ * Filters of clsact do not show whether their owner still runs, so a collector holds an
  * abstract socket name in this network namespace.  Returns a descriptor that holds it,
- * or -1 if another has it.
+ * or -1 if another process has it.
  */
 static int
 claim_filters(void)

@@ -41,21 +41,21 @@ enum src_bpf_mode {
 #define SRC_BPF_DEFAULT_INTERVAL_NS INT64_C(100000000)
 
 struct src_bpf_options {
-	/* Names or shell patterns ("eth*"); none: everything with hardware behind. */
+	/* Names or shell patterns ("eth*"); none: every interface with hardware. */
 	const char *const *interfaces;
 	size_t n_interfaces;
 	enum src_bpf_mode mode;
 	enum bpf_attach_kind attach;
 	uint32_t n_slots;    /* Pairs of interface and job; 0: the default. */
 	int64_t interval_ns; /* Between drains; 0: the default. */
-	/* Borrowed.  Jobs of control groups; NULL: everything is other. */
+	/* Borrowed.  Maps control groups to jobs; NULL: all traffic is other. */
 	struct cgroups *cgroups;
 };
 
 /*
- * Returns 0 and a source, to be closed by its class.  -EPERM, -EOPNOTSUPP if this
- * kernel cannot do it, or another -errno, with a remedy in 'err'.  That no interface
- * is there yet is no error.
+ * Returns 0 and a source, to be closed by its class. -EPERM, -EOPNOTSUPP if this kernel
+ * does not support it, or another -errno, with a remedy in 'err'.  Missing interfaces
+ * are no error.
  */
 int src_bpf_open(const struct src_bpf_options *options, struct source **ret_source,
 		 struct err *err);
@@ -63,7 +63,7 @@ int src_bpf_open(const struct src_bpf_options *options, struct source **ret_sour
 /* The version of libbpf, "v1.1". */
 const char *src_bpf_library(void);
 
-/* Has the kernel time the programs, until the source is closed.  Costs 60 ns a run. */
+/* Makes the kernel time the programs until the source is closed.  Costs 60 ns a run. */
 int src_bpf_enable_timing(struct source *source, struct err *err);
 
 enum src_bpf_program {
@@ -73,16 +73,16 @@ enum src_bpf_program {
 	SRC_BPF_N_PROGRAMS,
 };
 
-/* All since the source was opened. */
+/* Counts since the source was opened. */
 struct src_bpf_stats {
 	uint32_t n_links, n_jobs;
 	uint32_t n_slots, n_slots_used;
 	uint64_t lost_buckets;  /* Overwritten before they were read. */
-	uint64_t unseen_bytes;  /* Sent without the program being run; spread. */
-	uint64_t unplaced_jobs; /* Counted as other since a table was full. */
+	uint64_t unseen_bytes;  /* Sent without a run of the program; spread. */
+	uint64_t unplaced_jobs; /* Counted as other because a table was full. */
 	uint64_t unplaced_cgroups;
 	uint64_t drains;
-	int64_t last_interval_ns, longest_interval_ns; /* Achieved. */
+	int64_t last_interval_ns, longest_interval_ns; /* As measured. */
 	uint64_t mapped_bytes;                         /* Of the rings. */
 
 	struct {

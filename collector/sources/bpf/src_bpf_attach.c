@@ -19,7 +19,7 @@
 #define TCX_INGRESS ((enum bpf_attach_type)46)
 #define TCX_EGRESS  ((enum bpf_attach_type)47)
 
-/* Our place among the filters of a clsact qdisc. */
+/* The place of our filters in a clsact qdisc. */
 #define OUR_HANDLE   0xa9
 #define OUR_PRIORITY 0xa9a9
 #define OUR_NAME     "antiphase_"
@@ -45,7 +45,7 @@ attach_tcx(struct bpf_attachment *a, int ingress_prog_fd, int egress_prog_fd)
 	return rc;
 }
 
-/* libbpf wants zeroes also between the members. */
+/* libbpf requires zeroes also between the members. */
 static struct bpf_tc_hook
 hook_of(int ifindex, enum bpf_tc_attach_point point)
 {
@@ -70,7 +70,7 @@ our_opts(void)
 	return opts;
 }
 
-/* Whether a program of ours is at our place. */
+/* Whether one of our programs is at our place. */
 static bool
 is_ours(int ifindex, enum bpf_tc_attach_point point)
 {
@@ -211,7 +211,7 @@ bpf_attach(struct bpf_attachment *ret_attachment, int ifindex, const char *name,
 
 	if (kind != BPF_ATTACH_CLSACT)
 		rc = attach_tcx(&a, ingress_prog_fd, egress_prog_fd);
-	/* An older kernel knows no such type of attachment. */
+	/* An older kernel does not know this type of attachment. */
 	if (kind == BPF_ATTACH_CLSACT || (kind == BPF_ATTACH_AUTO && rc == -EINVAL))
 		rc = attach_clsact(&a, ingress_prog_fd, egress_prog_fd);
 	if (rc < 0) {

@@ -21,15 +21,15 @@ enum bpf_attach_kind {
 };
 
 struct bpf_attachment {
-	enum bpf_attach_kind kind; /* Which it became. */
+	enum bpf_attach_kind kind; /* The kind used. */
 	int ifindex;
-	int ingress_fd, egress_fd; /* Owned.  TCX links; -1 else. */
-	bool owns_qdisc;           /* The clsact qdisc was not there before. */
+	int ingress_fd, egress_fd; /* Owned.  TCX links, or -1. */
+	bool owns_qdisc;           /* This process created the clsact qdisc. */
 };
 
 /*
- * Puts the programs on.  Returns 0, or -errno with a remedy in 'err': -ENODEV if the
- * interface is gone, -EBUSY if another collector of ours has filters there.
+ * Attaches the programs.  Returns 0, or -errno with a remedy in 'err': -ENODEV if the
+ * interface is gone, -EBUSY if another collector has filters there.
  */
 int bpf_attach(struct bpf_attachment *ret_attachment, int ifindex, const char *name,
 	       int ingress_prog_fd, int egress_prog_fd, enum bpf_attach_kind kind,
@@ -37,8 +37,8 @@ int bpf_attach(struct bpf_attachment *ret_attachment, int ifindex, const char *n
 void bpf_detach(struct bpf_attachment *attachment);
 
 /*
- * Takes off what a killed run left on the interface: its filters, and the clsact
- * qdisc if nothing else is in it.  Returns how many filters that were.
+ * Removes what a killed run left on the interface: its filters, and the clsact qdisc if
+ * it is otherwise empty.  Returns the number of filters.
  */
 int bpf_attach_clean(int ifindex);
 

@@ -8,17 +8,17 @@
 #include "lib/base/alloc.h"
 
 /*
- * Buckets are looked at as far ahead of the caller's look at the clock as time may have
- * gone on since.  What was seen covers these and those of the next drain's beginning.
+ * Buckets are read ahead of the caller's time, since time may have gone on since.  What
+ * was seen covers these and those at the beginning of the next drain.
  */
 #define LATE_MS 8
 #define BACK_MS (DRAIN_SEEN_MS - LATE_MS)
 
-/* Of one CPU of one ring. */
+/* State of one CPU of one ring. */
 struct cpu_state {
-	__u64 seen[DRAIN_SEEN_MS]; /* Buckets as they were last. */
-	struct flow_totals last;   /* As they were at the last drain. */
-	uint64_t drained_bytes;    /* Taken out of buckets, or spread for them. */
+	__u64 seen[DRAIN_SEEN_MS]; /* Buckets as last read. */
+	struct flow_totals last;   /* As read at the last drain. */
+	uint64_t drained_bytes;    /* Taken from buckets, or spread for them. */
 };
 
 struct drain {
@@ -27,11 +27,11 @@ struct drain {
 	uint32_t n_rings, n_cpus;
 	unsigned bucket_shift;
 	struct cpu_state *cpus; /* Owned.  n_rings x n_cpus. */
-	int64_t *last_ms;       /* Owned.  Of each ring: when it was drained. */
+	int64_t *last_ms;       /* Owned.  Time of the last drain, by ring. */
 	uint32_t *bytes;        /* Owned.  One turn of the ring, and some. */
 };
 
-/* Both CPUs may be at it: one load, and not before those that come before it. */
+/* The other CPU may write: a single load that is not reordered before earlier ones. */
 static uint64_t
 load(const volatile __u64 *at)
 {
@@ -103,7 +103,7 @@ read_totals(const struct flow_totals *from, struct flow_totals *to)
 	to->current = load(&from->current);
 }
 
-/* A bucket, whether it is in the ring yet or not. */
+/* Reads a bucket, even if it is not in the ring yet. */
 static __u64
 read_bucket(const struct drain *drain, size_t at, const struct flow_totals *totals,
 	    int64_t ms)
@@ -130,7 +130,7 @@ drain_skip(struct drain *drain, uint32_t ring, int64_t now_ms)
 	drain->last_ms[ring] = now_ms;
 }
 
-/* What came into the buckets [first, last] of one CPU; returns the sum. */
+/* Takes new bytes of the buckets [first, last] of one CPU; returns the sum. */
 static uint64_t
 take_buckets(struct drain *drain, size_t at, const struct flow_totals *totals,
 	     int64_t first, int64_t last)
@@ -155,7 +155,7 @@ take_buckets(struct drain *drain, size_t at, const struct flow_totals *totals,
 	return sum;
 }
 
-/* Spreads what was overwritten over the first 'n' bins, whole bytes each. */
+/* Spreads overwritten bytes over the first 'n' bins, in whole bytes. */
 static void
 spread(uint32_t *bytes, uint32_t n, uint64_t missing)
 {
@@ -170,9 +170,8 @@ spread(uint32_t *bytes, uint32_t n, uint64_t missing)
 }
 
 /*
- * One CPU's news into the 'n' bins of drain->bytes, the first of which is 'first'.
- * 'missed_ms' buckets before that have been overwritten, as far as there was anything
- * in them.
+ * Adds new bytes of one CPU to the 'n' bins of drain->bytes, which begin at 'first'.
+ * 'missed_ms' buckets before that were overwritten, as far as they had bytes.
  */
 static void
 drain_cpu(struct drain *drain, size_t at, int64_t first, uint32_t n, int64_t missed_ms,
@@ -259,7 +258,7 @@ drain_ring(struct drain *drain, uint32_t ring, int64_t now_ms,
 		return;
 	ret_out->extra.flows = flows_of(drain, ring, now_ms);
 
-	/* Nothing at either end. */
+	/* Trims empty bins at both ends. */
 	ret_out->bytes = drain->bytes;
 	ret_out->first_ms = first;
 	while (n > 1 && !drain->bytes[n - 1])

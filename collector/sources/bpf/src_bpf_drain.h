@@ -24,9 +24,9 @@ struct drain;
 #define DRAIN_SEEN_MS  32
 #define DRAIN_MAX_CPUS 65536
 
-/* What one ring had since the last drain. */
+/* New data of one ring since the last drain. */
 struct drain_out {
-	int64_t first_ms;      /* Of 'bytes'. */
+	int64_t first_ms;      /* Of bytes[0]. */
 	uint32_t n;            /* 0: nothing new. */
 	const uint32_t *bytes; /* Borrowed until the next call. */
 	struct source_extra extra;
@@ -35,22 +35,22 @@ struct drain_out {
 
 /*
  * Borrows both arrays: 'n_rings' rings of 'n_cpus' times 2^'bucket_shift' buckets, and
- * as many totals.  What the totals say now is where counting begins.
+ * as many totals.  Counting begins at the present totals.
  */
 struct drain *drain_new(const __u64 *buckets, const struct flow_totals *totals,
 			uint32_t n_rings, uint32_t n_cpus, unsigned bucket_shift);
 void drain_free(struct drain *drain); /* Accepts NULL. */
 
 /*
- * Numbers of CPUs that a list such as "0-3,8-11" goes up to, 12 here: there may be holes
- * between, and a CPU writes at the place of its number.  0 for what is no list.
+ * One more than the largest CPU number in a list such as "0-3,8-11", here 12; the list
+ * may have holes, and a CPU writes at the place of its number.  0 for an invalid list.
  */
 uint32_t drain_cpu_numbers(const char *possible);
 
-/* Forgets what the ring had until now. */
+/* Discards what the ring had until now. */
 void drain_skip(struct drain *drain, uint32_t ring, int64_t now_ms);
 
-/* What is new in the ring; 'now_ms' never goes back.  O(CPUs with news x ms). */
+/* New data of the ring; 'now_ms' never decreases.  O(CPUs with new data x ms). */
 void drain_ring(struct drain *drain, uint32_t ring, int64_t now_ms,
 		struct drain_out *ret_out);
 

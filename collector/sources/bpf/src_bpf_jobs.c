@@ -29,7 +29,7 @@
 
 #define NO_JOB 0
 
-/* Between walks through the tree of control groups. */
+/* Interval of walks through the tree of control groups. */
 #define SCAN_MS     2000
 #define ASK_SCAN_MS 200
 /* Share of the time that walks may take. */
@@ -46,7 +46,7 @@
 struct job {
 	char name[TELE_MAX_NAME + 1]; /* "": the number is free. */
 	uint32_t n_groups;
-	int64_t free_ms; /* When it was let go. */
+	int64_t free_ms; /* Time of its release. */
 	bool is_announced;
 	uint32_t sink_job;
 	UT_hash_handle hh; /* By name. */
@@ -55,10 +55,10 @@ struct job {
 struct slot {
 	uint32_t link, job;
 	bool is_used;
-	int64_t active_ms; /* When there was traffic last; or when it was let go. */
+	int64_t active_ms; /* Time of the last traffic, or of the release. */
 };
 
-/* A control group that the map in the kernel knows, or should. */
+/* A control group that is, or should be, in the kernel's map. */
 struct known {
 	uint64_t id;
 	uint32_t job;
@@ -120,7 +120,7 @@ bpf_jobs_fini(struct src_bpf *bpf)
 	bpf->jobs = NULL;
 }
 
-/* Counts a job that becomes other, once. */
+/* Counts a job that becomes other, once per name. */
 static void
 refuse(struct src_bpf *bpf, const char *name, const char *what)
 {
@@ -153,7 +153,7 @@ free_slot(struct src_bpf *bpf, uint32_t at, int64_t now_ms)
 	bpf->jobs->n_used--;
 }
 
-/* One that is free, or the one that has been idle for longest; 0: none. */
+/* A free slot, or the one idle for longest; 0: none. */
 static uint32_t
 find_free_slot(struct src_bpf *bpf, int64_t now_ms)
 {
@@ -171,7 +171,7 @@ find_free_slot(struct src_bpf *bpf, int64_t now_ms)
 			idle = i;
 		}
 	}
-	/* Reusable once its grace period is over. */
+	/* Reusable after its grace period. */
 	if (idle)
 		free_slot(bpf, idle, now_ms);
 	return 0;
@@ -230,7 +230,7 @@ bpf_jobs_link_gone(struct src_bpf *bpf, uint32_t link)
 	       sizeof bpf->skel->bss->slot_demand[link]);
 }
 
-/* Pairs that had traffic and no slot. */
+/* Gives slots to pairs that had traffic and none. */
 static void
 give_wanted(struct src_bpf *bpf, uint32_t link, int64_t now_ms)
 {
@@ -362,7 +362,7 @@ forget(struct src_bpf *bpf, struct known *known, int64_t now_ms)
 {
 	struct bpf_job_state *state = bpf->jobs;
 
-	/* The job's number will be reused: no socket may keep it. */
+	/* The job's number will be reused, so no socket may keep it. */
 	if (known->job != NO_JOB)
 		state->is_stale = true;
 	leave_job(bpf, known->job, now_ms);
@@ -397,7 +397,7 @@ struct visit {
 	int64_t now_ms;
 };
 
-/* Gives the kernel the groups of known jobs before their first packet. */
+/* Stores the groups of known jobs in the kernel before their first packet. */
 static void
 expect(void *ctx, uint64_t id, const char *name)
 {
@@ -432,7 +432,7 @@ look_at_all(struct src_bpf *bpf, int64_t now_ms)
 	cgroups_each_job(bpf->cgroups, expect, &visit);
 }
 
-/* Walks the tree when it is time, or sooner if a program requested an id. */
+/* Walks the tree when it is due, or sooner if a program requested an id. */
 static void
 scan_groups(struct src_bpf *bpf, bool is_asked, int64_t now_ms)
 {

@@ -19,7 +19,7 @@
 /* Bytes with unknown send time are spread over at most this. */
 #define MAX_CREDIT_MS 2000
 
-/* A cell that was used: later ones must stay reachable. */
+/* A freed cell: later cells of its chain must stay reachable. */
 #define CELL_WAS_USED UINT32_MAX
 
 /* ---- The table that the programs look interfaces up in --------------------------- */
@@ -114,7 +114,7 @@ let_go(struct src_bpf *bpf, uint32_t at, const struct source_sink *sink)
 	bpf->stats.n_links--;
 }
 
-/* A number for the interface; the same as before if it was known. */
+/* The number of an interface; a known one keeps its number. */
 static struct bpf_link_state *
 find_place(struct src_bpf *bpf, const char *name)
 {
@@ -281,7 +281,7 @@ emit(const struct source_sink *sink, uint32_t interface, enum tele_direction dir
 		sink->lost(sink->ctx, out->lost_ms);
 }
 
-/* A minimum above zero is bytes that the queue dropped, or that bypassed it. */
+/* If the minimum is above zero, the queue dropped these bytes, or they bypassed it. */
 static int64_t
 queue_floor(struct bpf_link_state *link, int64_t now_ms)
 {
@@ -302,8 +302,8 @@ queue_floor(struct bpf_link_state *link, int64_t now_ms)
 }
 
 /*
- * The longest that the host's queue was: what was offered less what was sent, added
- * up millisecond by millisecond.
+ * The longest backlog of the host's queue: offered minus sent bytes, added up by
+ * milliseconds.
  */
 static uint32_t
 longest_queue(struct bpf_link_state *link, const struct drain_out *offered,

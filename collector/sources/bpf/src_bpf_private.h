@@ -18,25 +18,25 @@
 #define QUEUE_WINDOWS 4
 
 struct bpf_link_state {
-	char name[IF_NAMESIZE]; /* Stays when the interface goes. */
+	char name[IF_NAMESIZE]; /* Kept when the interface goes. */
 	bool is_there;
 	bool is_announced;
 	bool is_up;
 	double capacity_bps;
-	int failed_ifindex; /* Could not be attached to: said once. */
+	int failed_ifindex; /* Attaching failed; logged once. */
 	uint32_t interface; /* The sink's number. */
 	struct bpf_attachment attachment;
-	/* Offered less sent, and the smallest it was in each of the last windows. */
+	/* Offered minus sent, and its minimum in each of the last windows. */
 	int64_t queue_bytes;
-	uint64_t offered_bytes; /* Without jobs: as of the last drain. */
+	uint64_t offered_bytes; /* Without jobs: at the last drain. */
 	int64_t floor_bytes[QUEUE_WINDOWS];
 	int64_t floor_window;
-	/* What the kernel says was sent, to be compared with what was seen. */
+	/* The kernel's count of sent bytes, to compare with the bytes seen. */
 	bool has_queue, had_queue, is_comparable, has_base;
 	uint64_t sent_bytes, last_sent_bytes;
-	uint64_t seen_bytes;     /* Before it was asked. */
-	uint64_t base_bytes;     /* 'sent' less 'seen' when this began. */
-	uint64_t credited_bytes; /* Sent, and not seen being sent. */
+	uint64_t seen_bytes;     /* Read before the kernel's count. */
+	uint64_t base_bytes;     /* Sent minus seen at the first comparison. */
+	uint64_t credited_bytes; /* Sent but not seen, and added. */
 };
 
 struct bpf_job_state;
@@ -62,26 +62,26 @@ struct src_bpf {
 	int64_t *offered_bytes; /* Owned.  Bins of one drain, for the queue. */
 	int64_t last_scan_ns, last_poll_ns, last_credit_ms;
 	int timing_fd;
-	int claim_fd; /* While there may be filters of clsact that are ours. */
+	int claim_fd; /* Held while our clsact filters may exist. */
 	struct src_bpf_stats stats;
 };
 
 /* src_bpf_links.c */
 void bpf_links_scan(struct src_bpf *bpf, const struct source_sink *sink,
 		    int64_t now_ms);
-/* Of interfaces that were asked for and are not there; or that there is none at all. */
+/* Warns of requested interfaces that are missing, or that there are none. */
 void bpf_links_warn(const struct src_bpf *bpf);
 void bpf_links_drain(struct src_bpf *bpf, const struct source_sink *sink,
 		     int64_t now_ns);
 void bpf_links_fini(struct src_bpf *bpf);
-/* Makes up for what was sent unseen since the last time. */
+/* Adds the bytes that were sent unseen since the last call. */
 void bpf_links_credit(struct src_bpf *bpf, const struct source_sink *sink,
 		      int64_t now_ms);
 
 /* src_bpf_jobs.c */
 void bpf_jobs_init(struct src_bpf *bpf);
 void bpf_jobs_fini(struct src_bpf *bpf);
-/* A link came: it needs a slot for what belongs to no job.  It went: its slots. */
+/* A new link needs a slot for traffic of no job; a lost link releases its slots. */
 int bpf_jobs_link_came(struct src_bpf *bpf, uint32_t link, int64_t now_ms);
 void bpf_jobs_link_gone(struct src_bpf *bpf, uint32_t link);
 /* Bytes that were sent unseen belong to no known job. */

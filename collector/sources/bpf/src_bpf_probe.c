@@ -20,13 +20,13 @@
 #define LOOPBACK 1
 #define MAX_IDS  64
 
-/* "return -1": let the next program decide, TC_ACT_UNSPEC and TCX_NEXT alike. */
+/* "return -1": lets the next program decide; TC_ACT_UNSPEC and TCX_NEXT alike. */
 static const struct bpf_insn pass[] = {
 	{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = -1 },
 	{ .code = BPF_JMP | BPF_EXIT },
 };
 
-/* "return 0", as a tracepoint's program has to. */
+/* "return 0", as a tracepoint program must. */
 static const struct bpf_insn nothing[] = {
 	{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0 },
 	{ .code = BPF_JMP | BPF_EXIT },

@@ -12,20 +12,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* 0: works; a negative errno: what it was refused with. */
+/* 0 if it works, or the negative errno of the refusal. */
 struct bpf_probe {
 	int tc;         /* Loading a tc program. */
 	int tcx;        /* Attaching it by TCX. */
 	int tp_btf;     /* A program on a tracepoint, by BTF. */
 	int sk_storage; /* Storage with sockets: the cache of jobs. */
-	int helpers;    /* What the programs call. */
+	int helpers;    /* Calls of the programs. */
 };
 
 void src_bpf_probe(struct bpf_probe *ret_probe);
 
 /*
- * TCX programs of others on an interface: their number, or -errno.  'names' gets what
- * they are called, as far as the kernel tells.
+ * Number of other programs' TCX attachments to an interface, or -errno.  'names' gets
+ * their names, as far as the kernel reports them.
  */
 int src_bpf_others(int ifindex, bool is_ingress, char *names, size_t size);
 

@@ -15,13 +15,13 @@
 struct bpf_qdisc {
 	int ifindex;
 	uint64_t sent_bytes; /* With the headers of all segments; no VLAN tags. */
-	/* Not so where hardware does the counting, or a size table adds to it. */
+	/* False if hardware counts, or a size table adds to it. */
 	bool is_comparable;
 };
 
 /*
- * Calls back for each interface of this network namespace that has a queue, "noqueue"
- * being none.  Returns 0 or -errno.
+ * Calls back for each interface of this network namespace that has a queue; "noqueue"
+ * does not count.  Returns 0 or -errno.
  */
 int bpf_qdisc_each(void (*found)(void *ctx, const struct bpf_qdisc *qdisc), void *ctx);
 

@@ -23,7 +23,7 @@ struct capfile {
 	char *name;              /* Owned. */
 	enum packet_link link;
 	uint64_t n_packets, n_bad;
-	uint64_t drops;      /* Of a device, beyond 32 bits. */
+	uint64_t drops;      /* Of a device, in 64 bits. */
 	uint32_t last_drops; /* As libpcap counts them. */
 	bool is_live;
 };
@@ -153,7 +153,7 @@ capfile_filter(struct capfile *file, const char *filter, struct err *err)
 			 : 0;
 }
 
-/* ---- What others see ------------------------------------------------------------- */
+/* ---- Access ---------------------------------------------------------------------- */
 
 void
 capfile_close(struct capfile *file)

@@ -33,7 +33,7 @@ void capfile_close(struct capfile *file); /* Accepts NULL. */
 
 enum packet_link capfile_link(const struct capfile *file);
 
-/* Only packets that match, in pcap-filter(7)'s language. */
+/* Reads only packets that match the filter, see pcap-filter(7). */
 int capfile_filter(struct capfile *file, const char *filter, struct err *err);
 
 /*
@@ -44,10 +44,10 @@ int capfile_filter(struct capfile *file, const char *filter, struct err *err);
 int capfile_next(struct capfile *file, struct capfile_packet *ret_packet,
 		 struct err *err);
 
-/* Bytes of a file that were read, packed as they are; 0 of a pipe or device. */
+/* Bytes of a file that were read, before decompression; 0 for a pipe or device. */
 uint64_t capfile_at(const struct capfile *file);
 
-/* Packets with times that cannot be, passed over so far; dropped by the kernel. */
+/* Packets skipped for impossible times; packets dropped by the kernel. */
 uint64_t capfile_bad(const struct capfile *file);
 uint64_t capfile_drops(struct capfile *file);
 

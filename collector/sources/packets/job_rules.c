@@ -25,10 +25,10 @@ struct rule {
 
 struct job_rules {
 	size_t n;
-	struct rule rules[]; /* Owned with it. */
+	struct rule rules[]; /* Owned; allocated with the struct. */
 };
 
-/* Takes an address, bracketed or not, off the front of '*text'. */
+/* Parses an address, bracketed or not, at '*text', and moves '*text' past it. */
 static int
 parse_end(const char **text, struct end *ret)
 {

@@ -22,7 +22,7 @@
 #define MAX_TAGS       4
 #define MAX_EXTENSIONS 8
 
-/* The bytes not looked at yet; 'length' of them were on the wire. */
+/* The unread bytes; 'length' of them were on the wire. */
 struct rest {
 	const uint8_t *at;
 	size_t n;
@@ -41,7 +41,7 @@ get32(const uint8_t *p)
 	return (uint32_t)get16(p) << 16 | get16(p + 2);
 }
 
-/* Takes 'n' bytes off the front; false if they are not all there. */
+/* Skips 'n' bytes; false if there are fewer. */
 static bool
 skip(struct rest *rest, size_t n)
 {
@@ -163,7 +163,7 @@ parse_ipv4(struct rest rest, bool is_outer, struct packet *ret)
 	ret->protocol = rest.at[9];
 	map_ipv4(rest.at + 12, &ret->source);
 	map_ipv4(rest.at + 16, &ret->destination);
-	/* 0: a large segment before it was cut.  Less than there is: padding. */
+	/* 0: a large segment before it was cut.  If less than the bytes: padding. */
 	if (total >= header && total < rest.length)
 		rest.length = total;
 	if (ret->is_ip && !is_later && skip(&rest, header))

@@ -34,9 +34,9 @@ enum packet_way {
 
 struct packet {
 	/*
-	 * On the wire from the Ethernet header on: an ERSPAN wrapping is taken off,
-	 * a VXLAN one belongs to the link's load; what a cooked capture has in place
-	 * of Ethernet counts as 14.
+	 * On the wire from the Ethernet header on: without an ERSPAN wrapping, but with
+	 * a VXLAN one, which is part of the link's load; the header of a cooked capture
+	 * counts as Ethernet's 14.
 	 */
 	uint32_t wire_bytes;
 	uint8_t way; /* enum packet_way. */
@@ -45,14 +45,14 @@ struct packet {
 	struct packet_address source, destination;
 	uint16_t source_port, destination_port;
 	uint32_t sequence, payload_bytes; /* TCP: of its data. */
-	uint32_t queue_pair;              /* RoCE: the destination's. */
-	const uint8_t *udp;               /* UDP: its data, as far as kept; borrowed. */
+	uint32_t queue_pair;              /* RoCE: of the destination. */
+	const uint8_t *udp;               /* UDP: its captured data; borrowed. */
 	size_t udp_n;
 };
 
 /*
- * Fills '*ret' from the 'n' bytes that were kept of a packet of 'length' bytes.
- * False if it is cut before it says whether it is IP.
+ * Fills '*ret' from the 'n' captured bytes of a packet of 'length' bytes.  False if it
+ * is cut before its type is known.
  */
 bool packet_parse(enum packet_link link, const uint8_t *bytes, size_t n,
 		  uint32_t length, struct packet *ret);

@@ -18,7 +18,7 @@
 #define HEADER_IPV4       11
 #define HEADER_IPV6       12
 
-/* What is left to read, in XDR: big-endian words. */
+/* The unread part, in XDR: big-endian words. */
 struct reader {
 	const uint8_t *at;
 	size_t n;
@@ -50,7 +50,7 @@ take64(struct reader *r)
 	return high << 32 | take32(r);
 }
 
-/* Takes 'n' bytes off, with their padding to whole words, as a reader of its own. */
+/* Skips 'n' bytes and their padding to whole words; returns them as a reader. */
 static struct reader
 take_bytes(struct reader *r, uint32_t n)
 {
@@ -136,7 +136,7 @@ parse_header(struct reader r, struct sflow_flow *flow,
 		handler->flow(handler->ctx, datagram, flow);
 }
 
-/* The interface of a compact sample: the upper two bits say in what form. */
+/* The interface of a compact sample; the upper two bits are its format. */
 static uint32_t
 compact_interface(uint32_t value)
 {

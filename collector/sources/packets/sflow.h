@@ -20,7 +20,7 @@
 struct sflow_datagram {
 	struct packet_address agent;
 	uint32_t sub_agent, sequence, uptime_ms;
-	uint32_t n_samples; /* As it says. */
+	uint32_t n_samples; /* As reported. */
 };
 
 struct sflow_counters {
@@ -28,14 +28,14 @@ struct sflow_counters {
 	uint64_t speed_bps;
 	bool is_up;
 	uint64_t in_bytes, out_bytes;
-	uint64_t in_packets, out_packets; /* Sums of counters of 32 bits. */
+	uint64_t in_packets, out_packets; /* Sums of 32-bit counters. */
 };
 
 struct sflow_flow {
-	uint32_t rate;          /* One of so many packets was sampled. */
+	uint32_t rate;          /* The sampling rate: one of this many packets. */
 	uint32_t drops;         /* Samples lost so far. */
 	uint32_t input, output; /* ifIndex; 0: none, unknown or several. */
-	struct packet packet;   /* wire_bytes are the whole packet's. */
+	struct packet packet;   /* wire_bytes are those of the whole packet. */
 };
 
 struct sflow_handler {
@@ -48,8 +48,8 @@ struct sflow_handler {
 };
 
 /*
- * Takes a datagram of 'n' bytes apart.  0, -EPROTONOSUPPORT for another version,
- * or -EBADMSG if it is damaged; what came before the damage has been handed on.
+ * Parses a datagram of 'n' bytes.  0, -EPROTONOSUPPORT for another version, or -EBADMSG
+ * if it is damaged, after handing on what precedes the damage.
  */
 int sflow_parse(const uint8_t *bytes, size_t n, const struct sflow_handler *handler,
 		struct sflow_datagram *ret_datagram);

@@ -34,7 +34,7 @@ struct network {
 	unsigned bits;
 };
 
-/* An address that is an interface of its own. */
+/* An address that is an interface. */
 struct end {
 	struct packet_address address;
 	uint32_t number;
@@ -66,13 +66,13 @@ struct pcap_source {
 	double capacity_bps;
 	VEC(struct network) local;
 	struct job_rules *rules;
-	VEC(const char *) job_names; /* Borrowed from the rules, with... */
-	VEC(uint32_t) job_numbers;   /* ...the sink's numbers. */
+	VEC(const char *) job_names; /* Borrowed from the rules. */
+	VEC(uint32_t) job_numbers;   /* The sink's numbers of 'job_names'. */
 	uint32_t number;             /* Of the one interface, with local addresses. */
 	bool has_number;
 	struct end *ends;        /* Owned.  [N_ENDS], open addressing. */
 	VEC(uint32_t) numbers;   /* Of all interfaces. */
-	struct flow *flows;      /* Owned.  [N_FLOWS]; a new one takes its place. */
+	struct flow *flows;      /* Owned. [N_FLOWS]; a new one replaces the old. */
 	struct pending *pending; /* Owned.  [N_PENDING], likewise. */
 	int64_t clock_ns;        /* Live: wall clock less monotonic. */
 	int64_t first_ms, last_ms, complete_ms;
@@ -115,7 +115,7 @@ same_key(const struct source_key *a, const struct source_key *b)
 	       a->direction == b->direction;
 }
 
-/* Adds a packet to its key's open bin; another key or bin in its place is done. */
+/* Adds a packet to its key's open bin; emits another key or bin in its place. */
 static void
 count(const struct pcap_source *s, uint32_t interface, uint32_t job,
       enum tele_direction direction, int64_t ms, const struct packet *packet,
@@ -148,7 +148,7 @@ announce(struct pcap_source *s, const char *name)
 	snprintf(interface.name, sizeof interface.name, "%s", name);
 	number = s->sink->interface(s->sink->ctx, &interface);
 	vec_push(&s->numbers, number);
-	/* It was silent, but watched from the start: not a gap. */
+	/* Silent, but watched from the start: not a gap. */
 	s->sink->complete(s->sink->ctx, number, s->first_ms);
 	for (int direction = TELE_TX; direction <= TELE_RX; direction++)
 		s->sink->bins(s->sink->ctx,
@@ -158,7 +158,7 @@ announce(struct pcap_source *s, const char *name)
 	return number;
 }
 
-/* The interface that an address is; false if there are too many. */
+/* The interface of an address; false if there are too many. */
 static bool
 number_of_end(struct pcap_source *s, const struct packet_address *address,
 	      uint32_t *ret_number)
@@ -211,7 +211,7 @@ is_local(const struct pcap_source *s, const struct packet_address *address)
 
 /* ---- Packets ------------------------------------------------------------------------------ */
 
-/* Whether a TCP segment carries only what its connection has sent already. */
+/* Whether a TCP segment carries only data that its connection has sent before. */
 static bool
 is_retransmit(struct pcap_source *s, const struct packet *p)
 {
@@ -246,7 +246,7 @@ count_both(struct pcap_source *s, uint32_t interface, enum tele_direction direct
 	count(s, interface, job, direction, ms, packet, is_again);
 }
 
-/* One interface: out of it from a local address, else into it. */
+/* With one interface: TX from a local address, else RX. */
 static void
 take_local(struct pcap_source *s, int64_t ms, const struct packet *packet,
 	   bool is_again)
@@ -266,7 +266,7 @@ take_local(struct pcap_source *s, int64_t ms, const struct packet *packet,
 	count_both(s, s->number, direction, ms, packet, job_of(s, packet), is_again);
 }
 
-/* Each end is an interface. */
+/* With both ends as interfaces. */
 static void
 take_ends(struct pcap_source *s, int64_t ms, const struct packet *packet, bool is_again)
 {
@@ -325,8 +325,8 @@ complete_to(struct pcap_source *s, int64_t until_ms)
 
 /*
  * Time advances by at most SPAN_MS per poll, so that the bins of one step are fetched
- * before those of the next.  A packet after a pause is held until it is due; false until
- * then.
+ * before those of the next.  A packet after a pause is held until it is due; returns
+ * false until then.
  */
 static bool
 is_due(struct pcap_source *s)
@@ -508,7 +508,7 @@ set_local(struct pcap_source *s, const struct pcap_options *options, struct err 
 	return 0;
 }
 
-/* Live: the device's own addresses, if none are given. */
+/* Live: finds the device's own addresses, if none are given. */
 static void
 find_local(struct pcap_source *s, const char *device)
 {

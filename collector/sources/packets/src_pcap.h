@@ -25,9 +25,9 @@ struct err;
 struct source;
 
 /*
- * Which job a packet belongs to: the first rule that matches, in either direction.
- * As text "JOB=ADDRESS[,ADDRESS][:PORT[-PORT]]", for example "41=10.0.0.1,10.0.0.2"
- * or "42=10.0.0.0/24:5000-5999" or "43=:4791".
+ * The job of a packet, by the first rule that matches in either direction.  A rule is
+ * text "JOB=ADDRESS[,ADDRESS][:PORT[-PORT]]", for example "41=10.0.0.1,10.0.0.2" or
+ * "42=10.0.0.0/24:5000-5999" or "43=:4791".
  */
 
 struct pcap_options {
@@ -40,7 +40,7 @@ struct pcap_options {
 	const char *const *jobs; /* Rules as above. */
 	size_t n_jobs;
 	double capacity_bps; /* Of the interfaces; 0: unknown. */
-	/* Live only; 0: as the headers of packet.h need, and 16 MiB. */
+	/* Live only; 0: enough for the headers of packet.h, and 16 MiB. */
 	int snaplen_bytes, buffer_bytes;
 };
 
@@ -49,7 +49,7 @@ int src_pcap_open(const struct pcap_options *options, struct source **ret_source
 		  struct err *err);
 
 struct pcap_status {
-	uint64_t n_packets, n_bytes; /* All that matched the filter. */
+	uint64_t n_packets, n_bytes; /* All packets that matched the filter. */
 	uint64_t n_unknown;          /* Packets that are not IP. */
 	uint64_t n_dropped;          /* Live: by the kernel or the interface. */
 	uint64_t n_roce;             /* RoCEv2 (UDP 4791). */

@@ -154,7 +154,7 @@ on_flow(void *ctx, const struct sflow_datagram *datagram, const struct sflow_flo
 	count_sample(s, &datagram->agent, flow->output, TELE_TX, flow, job);
 }
 
-/* Counts what is missing between this datagram and the agent's last one. */
+/* Counts datagrams missing since the agent's last one. */
 static void
 check_sequence(struct sflow_source *s, const struct sflow_datagram *d)
 {

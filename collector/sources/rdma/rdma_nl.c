@@ -71,7 +71,7 @@ rdma_nl_ask_bound(uint8_t *buffer, uint32_t sequence)
 
 /* ---- Replies -------------------------------------------------------------------- */
 
-/* What is left of a list of attributes. */
+/* The rest of a list of attributes. */
 struct cursor {
 	const uint8_t *at;
 	size_t n;
@@ -82,7 +82,7 @@ struct attribute {
 	struct cursor value;
 };
 
-/* Takes the next attribute off; false at the end, and at anything cut short. */
+/* Reads the next attribute; false at the end, or if it is truncated. */
 static bool
 next_attribute(struct cursor *c, struct attribute *ret)
 {
@@ -113,7 +113,7 @@ get_u32(struct cursor value, uint32_t *ret)
 	return true;
 }
 
-/* Copies a string with or without its end; false if it does not fit or is empty. */
+/* Copies a string, terminated or not; false if it does not fit or is empty. */
 static bool
 get_name(struct cursor value, char *ret, size_t size)
 {
@@ -126,7 +126,7 @@ get_name(struct cursor value, char *ret, size_t size)
 	return true;
 }
 
-/* A nest of STAT_HWCOUNTER_ENTRY, for what 'about' says of device and process. */
+/* A nest of STAT_HWCOUNTER_ENTRY; 'about' has device and process. */
 static void
 parse_values(struct cursor nest, const struct rdma_nl_counter *about,
 	     const struct rdma_nl_handler *handler)
@@ -223,7 +223,7 @@ parse_stat(struct cursor body, const struct rdma_nl_handler *handler)
 	parse_bound(bound, &about, handler);
 }
 
-/* The kernel's verdict: 1 for success, or its negative errno. */
+/* The kernel's result: 1 for success, or its negative errno. */
 static int
 parse_error(struct cursor body)
 {

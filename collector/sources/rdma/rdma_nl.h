@@ -16,10 +16,10 @@
 #define RDMA_NL_MAX_REQUEST 64
 #define RDMA_NL_MAX_NAME    63
 
-/* What one counter of a device or of one process says. */
+/* One counter of a device or of one process. */
 struct rdma_nl_counter {
 	uint32_t device, port;
-	bool has_pid; /* Bound to queue pairs, of this process. */
+	bool has_pid; /* Bound to queue pairs of this process. */
 	uint32_t pid, id;
 	char name[RDMA_NL_MAX_NAME + 1];
 	uint64_t value;
@@ -41,9 +41,9 @@ size_t rdma_nl_ask_port(uint8_t *buffer, uint32_t sequence, uint32_t device,
 size_t rdma_nl_ask_bound(uint8_t *buffer, uint32_t sequence);
 
 /*
- * Takes apart the messages in bytes[n].  Those of another sequence number are
- * passed over.  Returns 1 if the reply has ended, 0 if more is to be read, or the
- * negative errno of the kernel; -EBADMSG if it is not as it should be.
+ * Parses the messages in bytes[n], except those of another sequence number.  Returns 1
+ * if the reply has ended, 0 if more follows, or the negative errno of the kernel;
+ * -EBADMSG for a malformed message.
  */
 int rdma_nl_parse(const uint8_t *bytes, size_t n, uint32_t sequence,
 		  const struct rdma_nl_handler *handler);

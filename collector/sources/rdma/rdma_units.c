@@ -14,13 +14,13 @@ static const struct {
 	{ "mlx5_core", 4 }, /* mlx5_ib: octets of the virtual port >> 2. */
 	{ "mlx4_core", 4 }, /* mlx4_ib: tx_bytes >> 2. */
 	{ "bnxt_en", 4 },   /* bnxt_re: tx_roce_bytes / 4. */
-	{ "hfi1", 4 },      /* Words of the link. */
+	{ "hfi1", 4 },      /* Words on the link. */
 	{ "ib_qib", 4 },    /* Words. */
 	{ "be2net", 4 },    /* ocrdma: ocrdma_sysfs_xmit_data(). */
-	{ "rdma_rxe", 4 },  /* Sent bytes >> 2, where it has them. */
+	{ "rdma_rxe", 4 },  /* Sent bytes >> 2, if it has them. */
 };
 
-/* Reads "DRIVER=BYTES" up to a comma; returns what follows, or NULL. */
+/* Reads "DRIVER=BYTES" up to a comma; returns the rest, or NULL. */
 static const char *
 parse_pair(const char *text, size_t *ret_length, unsigned long *ret_bytes)
 {

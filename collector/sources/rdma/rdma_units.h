@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of a driver that the table does not have: the specification's. */
+/* Unit of a driver that is not in the table: the specification's. */
 #define RDMA_UNIT_BYTES 4
 
 /*
@@ -23,28 +23,25 @@
  */
 unsigned rdma_unit_bytes(const char *driver, const char *override);
 
-/* False if 'override' is not of that form, or bytes are not 1 to 64. */
+/* False if 'override' is malformed, or a unit is not 1 to 64 bytes. */
 bool rdma_override_is_valid(const char *override);
 
-/* One counter of a port, as it was last read. */
+/* One counter of a port, as last read. */
 struct rdma_counter {
 	uint64_t last;
-	bool is_wide; /* Once seen above 32 bits: it does not end there. */
+	bool is_wide; /* It was above 32 bits, so it does not end there. */
 };
 
 /*
- * Takes a reading.  False if it says nothing: a counter of 32 bits stays at its
- * largest value when it gets there.
+ * Takes a reading.  False if it is useless: a 32-bit counter stays at its largest value
+ * once it reaches it.
  */
 bool rdma_counter_take(struct rdma_counter *counter, uint64_t value);
 
-/*
- * The text of a port's rate, "100 Gb/sec (4X EDR)", in bits per second; 0 if it is
- * not that.
- */
+/* Parses a port's rate, "100 Gb/sec (4X EDR)", into bits per second; 0 if malformed. */
 double rdma_parse_rate_bps(const char *text);
 
-/* How often to read: doubled after slow reads, halved after many quick ones. */
+/* The interval of readings: doubled after slow reads, halved after many quick ones. */
 struct rdma_pace {
 	int64_t interval_ns, least_ns, most_ns, slow_ns;
 	unsigned n_quick;

@@ -51,7 +51,7 @@ announce(struct rdma_source *s, struct port *port)
 	port->is_announced = true;
 }
 
-/* Reads one of the data counters and passes it on, stamped in its middle. */
+/* Reads a data counter and passes it on, stamped with the middle of the reading. */
 static int
 read_data(struct rdma_source *s, struct port *port, enum port_file file)
 {
@@ -76,7 +76,7 @@ read_data(struct rdma_source *s, struct port *port, enum port_file file)
 		s->status.slowest_read_ns = took_ns;
 	rdma_pace_note(&s->pace, took_ns);
 	if (!rdma_counter_take(&port->counters[file], value)) {
-		s->status.n_saturated++; /* No reading: the bins become a gap. */
+		s->status.n_saturated++; /* Not a reading: its bins become a gap. */
 		return 0;
 	}
 	s->sink->counter(s->sink->ctx, &key, before_ns + took_ns / 2,

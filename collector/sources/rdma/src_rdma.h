@@ -38,32 +38,32 @@ struct rdma_options {
 	const char *const *names; /* "mlx5_0" or "mlx5_0/1"; borrowed until opened. */
 	size_t n_names;           /* 0: all devices and ports. */
 	const char *sysroot;      /* In front of /sys; NULL: none. */
-	const char *units;        /* As the override of rdma_units.h; NULL: none. */
+	const char *units;        /* See 'override' in rdma_units.h; NULL: none. */
 	int64_t interval_ns;      /* 0: 2 ms. */
 	/*
-	 * Names the job of a process, for counters bound to processes; returns false
-	 * if it belongs to none.  NULL: no jobs.
+	 * Names the job of a process, for counters bound to processes; returns false if
+	 * it belongs to none.  NULL: no jobs.
 	 */
 	bool (*job_of_pid)(void *ctx, uint32_t pid, char ret_name[TELE_MAX_NAME + 1]);
 	/*
-	 * Sends a NETLINK_RDMA request and stores all of the reply; returns its
-	 * length or a negative errno.  NULL: to the kernel, unless there is a
-	 * sysroot.  For replies that were recorded.
+	 * Sends a NETLINK_RDMA request and stores the whole reply; returns its length
+	 * or a negative errno.  NULL: to the kernel, unless there is a sysroot.  For
+	 * recorded replies.
 	 */
 	ssize_t (*exchange)(void *ctx, const uint8_t *request, size_t n, uint8_t *reply,
 			    size_t size);
-	void *ctx; /* Of both. */
+	void *ctx; /* For both callbacks. */
 };
 
 /* -ENODEV if there is no RDMA device, or none of those named. */
 int src_rdma_open(const struct rdma_options *options, struct source **ret_source,
 		  struct err *err);
 
-/* The interval at which it is read just now, and the longest read so far. */
+/* The present interval of readings, and the longest reading so far. */
 struct rdma_status {
 	int64_t interval_ns, slowest_read_ns;
 	uint64_t n_reads, n_slow;
-	uint64_t n_saturated; /* Readings that stood at the end of the counter. */
+	uint64_t n_saturated; /* Readings at the end of the counter. */
 };
 
 void src_rdma_status(const struct source *source, struct rdma_status *ret_status);

@@ -94,7 +94,7 @@ rdma_close_port(struct port *port)
 	}
 }
 
-/* The driver's name is the last part of what device/driver points to. */
+/* The driver's name is the last part of the target of device/driver. */
 static void
 find_driver(const struct rdma_source *s, const char *device, char *ret, size_t size)
 {
@@ -130,7 +130,7 @@ open_port(struct rdma_source *s, struct port *port)
 			 driver);
 }
 
-/* Notes state and rate; a change is announced. */
+/* Updates state and rate, and announces changes. */
 static void
 look_at_port(struct rdma_source *s, struct port *port)
 {

@@ -32,16 +32,16 @@ struct port {
 	unsigned unit_bytes;
 	int fds[N_FILES]; /* -1: none. */
 	struct rdma_counter counters[N_FILES];
-	bool was_seen; /* By the scan going on. */
+	bool was_seen; /* By the current scan. */
 	bool is_announced, is_useless;
 	bool is_up;
 	double rate_bps;
 	uint32_t number;
-	uint64_t ce, retransmits; /* As last told by netlink. */
-	uint64_t events;          /* Added up while a reply is taken apart. */
+	uint64_t ce, retransmits; /* As last read over netlink. */
+	uint64_t events;          /* Sum while a reply is parsed. */
 };
 
-/* Bytes of one counter bound to a process, and those of a job. */
+/* Bytes of one counter bound to a process, and of its job. */
 struct bound {
 	uint32_t device, port, pid, id;
 	uint8_t direction;
@@ -74,26 +74,26 @@ struct rdma_source {
 /* ---- Ports, in sysfs ------------------------------------------------------------ */
 
 /*
- * Looks through all devices, opens the counters of new ports and says 'gone' of those
- * that are not there any more.  -errno if there is no directory of devices.
+ * Scans all devices, opens the counters of new ports and reports ports that are gone.
+ * -errno if there is no directory of devices.
  */
 int rdma_scan(struct rdma_source *s);
-/* Closes its files and, if it was announced, says 'gone'. */
+/* Closes its files and, if it was announced, reports it as gone. */
 void rdma_lose_port(struct rdma_source *s, struct port *port);
 /* Closes its files. */
 void rdma_close_port(struct port *port);
 /* The value of a counter's file; -ENODATA for texts such as "N/A (no PMA)". */
 int rdma_read_counter(int fd, uint64_t *ret_value);
 
-/* ---- What the kernel says over netlink ------------------------------------------ */
+/* ---- Counters over netlink ------------------------------------------------------ */
 
-/* Without NETLINK_RDMA there is nothing to ask: that is logged, and no error. */
+/* A kernel without NETLINK_RDMA is logged, but no error. */
 void rdma_open_netlink(struct rdma_source *s);
-/* Notes the ports' 'index'. */
+/* Stores the ports' 'index'. */
 void rdma_query_devices(struct rdma_source *s);
-/* Notes a port's congestion marks and retransmits. */
+/* Updates a port's congestion marks and retransmits. */
 void rdma_query_port(struct rdma_source *s, struct port *port);
-/* Tells the sink the bytes of jobs. */
+/* Passes the bytes of jobs to the sink. */
 void rdma_read_jobs(struct rdma_source *s);
 
 #endif

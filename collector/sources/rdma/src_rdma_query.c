@@ -132,7 +132,7 @@ find_bound(struct rdma_source *s, const struct rdma_nl_counter *c, uint8_t direc
 			return b;
 	}
 	if (s->bound.n >= MAX_BOUND)
-		s->bound.n = 0; /* Starts over: loses a few counts, bounds memory. */
+		s->bound.n = 0; /* Restarts: loses a few counts, but bounds memory. */
 	vec_push(&s->bound, fresh);
 	return &s->bound.items[s->bound.n - 1];
 }
