@@ -89,7 +89,7 @@ job_from(struct advice_doc *doc, const struct advice *advice,
 	*ret_job = out;
 }
 
-/* A link in the evidence of a job. */
+/* A link in the evidence of a job, with one of its jobs. */
 struct mention {
 	const struct advice_link *link;
 	uint32_t job;
@@ -119,7 +119,7 @@ links_from(const struct advice_set *set, const struct workload *workload,
 	for (size_t j = 0; j < set->n; j++) {
 		const struct advice *advice = &set->items[j];
 
-		/* Those of a job placed apart are the ones it is not on. */
+		/* A job that was placed apart has links that it avoids. */
 		for (size_t i = 0;
 		     advice->reason != REASON_PLACED_APART && i < advice->n_links; i++)
 			vec_push(&mentions,

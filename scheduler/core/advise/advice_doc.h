@@ -36,7 +36,7 @@ struct workload;
 /* A contended link: as evidence of one job, or of the whole document. */
 struct advice_doc_link {
 	const char *name;     /* "leaf0:p4>spine0:p0". */
-	double capacity_gbps; /* 0: not known. */
+	double capacity_gbps; /* 0: unknown. */
 	double score_before, score_after;
 	double excess_before_gbps, excess_after_gbps;
 	const char **jobs; /* Owned.  NULL in the evidence of a job. */
@@ -45,18 +45,18 @@ struct advice_doc_link {
 
 /* A place of a waiting job. */
 struct advice_doc_place {
-	const char *nodes; /* A hostlist. */
-	double loss;       /* Of goodput, all jobs. */
+	const char *nodes; /* As a hostlist. */
+	double loss;       /* Of the goodput of all jobs. */
 	double slowdown, slowdown_others, score;
 	size_t n_contended, n_leaves;
 	const char *reason;
 };
 
-/* What the job's iterations show since a shift was advised. */
+/* Measured iterations of a job since a shift was advised. */
 struct advice_doc_outcome {
-	const char *verdict;         /* "as_advised", ...; NULL: none is known. */
+	const char *verdict;         /* "as_advised", ...; NULL: unknown. */
 	size_t n_before, n_after;    /* Iterations. */
-	int64_t before_us, after_us; /* Their mean. */
+	int64_t before_us, after_us; /* Their mean duration. */
 	bool has_gain;
 	double gain, gain_error;
 };
@@ -64,7 +64,7 @@ struct advice_doc_outcome {
 struct advice_doc_job {
 	const char *name;
 	const char *reason, *text, *remedy; /* reason.h, or why there is no advice. */
-	size_t n_hosts;                     /* That it has, or waits for. */
+	size_t n_hosts;                     /* Hosts that it has, or waits for. */
 	int64_t period_us;
 	const char *pacing; /* "free", "realign", "shift", "gate"; NULL: none. */
 	int64_t shift_us, slack_us;
@@ -75,20 +75,20 @@ struct advice_doc_job {
 	struct advice_doc_link *links; /* Owned.  Worst first. */
 	size_t n_links;
 
-	/* Of antiphase.advice/1 only. */
-	const char **hosts; /* Owned.  Of 'n_hosts', which is 0 if it has to wait. */
+	/* Only in antiphase.advice/1. */
+	const char **hosts; /* Owned.  'n_hosts' of them, 0 if it must wait. */
 	bool placed_by_us;
 	int64_t jitter_us;
 
-	/* Of antiphase.job_advice/1 only. */
+	/* Only in antiphase.job_advice/1. */
 	int64_t at_us, valid_until_us; /* Wall clock. */
 	bool is_advised, is_waiting;
-	const char *source, *why; /* Of the period; 'why' there is no newer, or NULL. */
+	const char *source, *why; /* Of the period; 'why' it is not newer, or NULL. */
 	size_t n_iterations;
 	double confidence;
-	int64_t age_us; /* Of the profile; -1: there is none. */
+	int64_t age_us; /* Of the profile; -1: no profile. */
 	size_t n_silent;
-	int64_t locked_us; /* The period to hold; 0: none. */
+	int64_t locked_us; /* The locked period; 0: none. */
 	struct advice_doc_outcome outcome;
 	bool is_ranked; /* 'places' and 'packed_loss' are known. */
 	double packed_loss;
@@ -97,12 +97,12 @@ struct advice_doc_job {
 };
 
 struct advice_doc {
-	bool is_live; /* antiphase.job_advice*: by antiphase-scheduler. */
+	bool is_live; /* antiphase.job_advice*: from antiphase-scheduler. */
 	struct advice_doc_job *jobs; /* Owned. */
 	size_t n_jobs;
 	struct strtab *texts; /* Owned. */
 
-	/* Of antiphase.advice/1 only. */
+	/* Only in antiphase.advice/1. */
 	const char *policy;
 	int64_t seed;
 	size_t n_runs, n_iterations; /* Of the prediction. */
@@ -112,8 +112,8 @@ struct advice_doc {
 		*links; /* Owned.  Contended with the advice, worst first. */
 	size_t n_links;
 
-	/* Of antiphase.job_advices/1 only. */
-	int64_t at_us; /* Of the answer. */
+	/* Only in antiphase.job_advices/1. */
+	int64_t at_us; /* Time of the answer. */
 };
 
 /* Makes the document of a set.  Release with advice_doc_fini(). */
@@ -126,9 +126,9 @@ void advice_doc_fini(struct advice_doc *doc); /* Accepts a zeroed one. */
 /* Drops all jobs but the first 'n_kept'. */
 void advice_doc_cut(struct advice_doc *doc, size_t n_kept);
 
-/* The copy of a text that lives as long as the document; NULL for NULL. */
+/* Copies a text; the copy lives as long as the document.  NULL for NULL. */
 const char *advice_doc_text(struct advice_doc *doc, const char *text);
-/* The name of a link of the fabric, which lives as long as the document. */
+/* The name of a link of the fabric; lives as long as the document. */
 const char *advice_doc_link_name(struct advice_doc *doc, const struct topo *topo,
 				 uint32_t link);
 
@@ -148,16 +148,16 @@ char *advice_json_text(const struct advice_doc *doc, size_t *ret_length);
  * and "outcome".
  */
 void advice_json_put_job(const struct advice_doc_job *job, struct jsonw *w);
-/* The keys of antiphase.ranking/1: places, and what they are expected to give. */
+/* Writes the keys of antiphase.ranking/1: places and their predicted slowdowns. */
 void advice_json_put_ranking(const struct advice_doc_job *job, struct jsonw *w);
 
 /*
  * Reads the terminated 'text' of an antiphase.advice/1; 'file' is its name for
- * messages.  Returns 0, or -EINVAL with 'err' filled and '*ret_doc' left alone.
+ * messages.  Returns 0, or -EINVAL with 'err' filled and '*ret_doc' unchanged.
  */
 int advice_json_parse(const char *file, const char *text, size_t length,
 		      struct advice_doc *ret_doc, struct err *err);
-/* The same of an antiphase.job_advices/1 or antiphase.job_advice/1. */
+/* Reads an antiphase.job_advices/1 or antiphase.job_advice/1 in the same way. */
 int advice_json_parse_live(const char *file, const char *text, size_t length,
 			   struct advice_doc *ret_doc, struct err *err);
 /* Whether the text begins as one that advice_json_parse_live() reads. */

@@ -28,18 +28,18 @@
 #define MAX_GBPS       1e15
 #define MAX_EXACT      9007199254740991.0 /* 2^53 - 1: doubles hold it exactly. */
 #define MIN_SCORE      (-1e9)
-/* The daemon writes the schema first: it begins within so many characters. */
+/* The daemon writes the schema first, within this many characters. */
 #define SCHEMA_WITHIN 100
 
 /* ---- Tables ---------------------------------------------------------------------- */
 
 enum field_kind {
 	FIELD_BOOL,
-	FIELD_FLAG, /* bool; false if there is no such key. */
+	FIELD_FLAG, /* bool; false if the key is missing. */
 	FIELD_INT,  /* int64_t. */
 	FIELD_SIZE, /* size_t. */
 	FIELD_NUM,
-	FIELD_NAME, /* A text that name.h allows. */
+	FIELD_NAME, /* A valid name (name.h). */
 	FIELD_TEXT, /* Any text. */
 };
 
@@ -50,8 +50,8 @@ struct field {
 	const char *key;
 	enum field_kind kind;
 	int decimals;
-	double min, max; /* Of the JSON. */
-	double scale;    /* JSON / member. */
+	double min, max; /* Of the JSON value. */
+	double scale;    /* JSON value / member. */
 	size_t offset;
 };
 
@@ -74,7 +74,7 @@ struct field {
 #define SIZE(type, member, key) ROW(type, SIZE, member, key, EXACT, 0, MAX_EXACT, 1)
 #define N(table)                (sizeof(table) / sizeof *(table))
 
-/* Decimals of predicted figures: of a file, of the daemon. */
+/* Decimals of predicted figures: in a file, from the daemon. */
 #define FINE   6
 #define COARSE 4
 
@@ -111,7 +111,7 @@ static const struct field place_fields[] = {
 	TEXT(advice_doc_place, reason, "reason"),
 };
 
-/* Between "hosts" and "reason". */
+/* The keys between "hosts" and "reason". */
 static const struct field file_job_fields[] = {
 	JOB(BOOL, placed_by_us, 0, 0, EXACT),
 	JOB(INT, period_us, 1, MAX_US, EXACT),
@@ -147,7 +147,7 @@ static const struct field evidence_fields[] = {
 	SIZE(advice_doc_job, n_silent, "silent_hosts"),
 };
 
-/* Of a running job on which there is advice; followed by gain_fields. */
+/* For a running job with advice; followed by gain_fields. */
 static const struct field shift_fields[] = {
 	JOB(TEXT, pacing, 0, 0, EXACT),
 	JOB(INT, shift_us, 0, MAX_EXACT, EXACT),
@@ -159,7 +159,7 @@ static const struct field shift_fields[] = {
 	JOB(NUM, slowdown_after, 0, MAX_SLOWDOWN, COARSE),
 };
 
-/* Of a waiting job on which there is advice; followed by gain_fields. */
+/* For a waiting job with advice; followed by gain_fields. */
 static const struct field packed_fields[] = {
 	JOB(NUM, packed_loss, -MAX_EXACT, MAX_EXACT, FINE),
 };
@@ -385,7 +385,7 @@ read_fields(const struct reader *r, const struct json *object,
 	return error;
 }
 
-/* The same if the first of the keys is there. */
+/* Does the same if the first key exists. */
 static int
 read_optional(const struct reader *r, const struct json *object,
 	      const struct field *fields, size_t n, void *ret_object)
@@ -395,7 +395,7 @@ read_optional(const struct reader *r, const struct json *object,
 		       : 0;
 }
 
-/* An object of a file: has no keys but those of the table and 'others'. */
+/* Checks that an object of a file has only the keys of the table and 'others'. */
 static int
 check_keys(const struct reader *r, const struct json *object,
 	   const struct field *fields, size_t n, const char *const *others)
@@ -412,7 +412,7 @@ check_keys(const struct reader *r, const struct json *object,
 	return json_check_keys(r->json, object, keys, r->err);
 }
 
-/* Checks that the text of 'key' is one of a NULL-terminated list; its index. */
+/* Returns the index of the text of 'key' in a NULL-terminated list, or -EINVAL. */
 static int
 read_word(const struct reader *r, const struct json *object, const char *key,
 	  const char *const *words, size_t *ret_index)
@@ -454,7 +454,7 @@ read_names(const struct reader *r, const struct json *object, const char *key,
 	return 0;
 }
 
-/* How an element of an array is read. */
+/* Reads an element of an array. */
 typedef int read_item_fn(const struct reader *r, const struct json *object, void *item);
 
 /*
@@ -518,7 +518,7 @@ read_link_of_all(const struct reader *r, const struct json *object, void *item)
 	return read_file_link(r, object, true, item);
 }
 
-/* The file's own text and remedy are not used: those of this program are. */
+/* Ignores the file's text and remedy: this program has its own. */
 static int
 read_reason(const struct reader *r, const struct json *object,
 	    struct advice_doc_job *job)
@@ -563,7 +563,7 @@ read_file_job(const struct reader *r, const struct json *object, void *item)
 			  read_link_of_job, &job->links, &job->n_links);
 }
 
-/* A job has one advice. */
+/* Checks that each job has one advice. */
 static int
 check_jobs_differ(const struct reader *r)
 {

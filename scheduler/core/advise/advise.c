@@ -29,8 +29,8 @@ cost_of(const struct plan *plan, const struct advise_ctx *ctx, uint32_t n_iterat
 }
 
 /*
- * How many runs of how many iterations the budget allows; by counting, not by
- * a clock, so that the same question gets the same answer everywhere.
+ * Sets the numbers of runs and iterations that the budget allows.  It counts flows and
+ * reads no clock, so that the same input gives the same result everywhere.
  */
 static void
 set_effort(struct advise_ctx *ctx, const struct plan *before)
@@ -50,7 +50,7 @@ set_effort(struct advise_ctx *ctx, const struct plan *before)
 		ctx->n_seeds++;
 }
 
-/* What happens without us. */
+/* The plan without antiphase. */
 static int
 plan_before(struct plan *plan, struct advise_ctx *ctx)
 {
@@ -78,7 +78,7 @@ plan_cassini(struct plan *plan, const struct advise_ctx *ctx)
 	return 0;
 }
 
-/* True if a plan slows a job down beyond the cap that 'base' does not. */
+/* True if a plan slows a job beyond the cap, and 'base' does not. */
 static bool
 breaks_cap(const struct plan *plan, const struct plan *base,
 	   const struct advise_ctx *ctx)
@@ -102,7 +102,7 @@ n_contended_jobs(const struct plan *plan)
 	return n;
 }
 
-/* More goodput, or as much with fewer jobs that anything has to be done about. */
+/* More goodput, or equal goodput with fewer jobs to be acted on. */
 static bool
 is_better_plan(const struct plan *a, const struct plan *b, const struct advise_ctx *ctx)
 {
@@ -124,8 +124,8 @@ n_waiting(const struct workload *workload)
 }
 
 /*
- * Placements of the waiting jobs; the first is the baseline, the last is tried only
- * where its cost is bounded.
+ * Placements of the waiting jobs: the first is the baseline, the last is tried only if
+ * its cost is bounded.
  */
 static void (*const placers[])(struct plan *plan, const struct advise_ctx *ctx) = {
 	place_waiting_packed,
@@ -143,7 +143,7 @@ static void (*const placers[])(struct plan *plan, const struct advise_ctx *ctx) 
  */
 #define CASSINI_MAX_WORK 2000
 
-/* How many of the placers are tried. */
+/* Number of placers to try. */
 static size_t
 n_placers(const struct workload *workload)
 {
@@ -171,10 +171,10 @@ are_places_same(const struct plan *a, const struct plan *b,
 }
 
 /*
- * The packed places, those that prediction likes best, in two orders, and
- * CASSINI's are all shifted, and the best outcome is taken.  So the advice is
- * never predicted to be worse than no advice, nor, where its places are tried, than
- * the same shifting in CASSINI's: jobs put one after the other do not see far.
+ * Shifts the jobs at the packed places, at the places of best prediction in two orders,
+ * and at CASSINI's, and takes the best outcome.  So the advice is never predicted to be
+ * worse than no advice, nor, where its places are tried, than CASSINI's places with the
+ * same shifting: placing jobs one by one is greedy.
  */
 static int
 plan_antiphase(struct plan *plan, const struct advise_ctx *ctx)

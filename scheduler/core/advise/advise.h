@@ -42,11 +42,11 @@ struct advise_opts {
 	uint32_t n_candidates; /* Placements to predict; 0: default. */
 	uint32_t n_iterations; /* To predict over; 0: default. */
 	unsigned n_restarts;   /* Of the joint solver; 0: default. */
-	/* Flows that all predictions together may start; 0: default. */
+	/* Limit of flows started by all predictions together; 0: default. */
 	double effort_flows;
 	/* By job, borrowed; NULL: none.  Jobs that cannot be delayed. */
 	const bool *is_fixed;
-	/* By job, borrowed; NULL: none.  The present shifts, to begin with. */
+	/* By job, borrowed; NULL: none.  Present shifts, to start from. */
 	const int64_t *start_us;
 };
 
@@ -60,14 +60,14 @@ struct advice_link {
 
 struct advice {
 	uint32_t job;    /* Index in the workload. */
-	uint32_t *hosts; /* Owned.  Where it is or should go; NULL: nowhere. */
+	uint32_t *hosts; /* Owned.  Present or advised hosts; NULL: none. */
 	uint32_t n_hosts;
 	bool placed_by_us; /* It was waiting. */
-	int64_t shift_us;  /* 0 if none is advised. */
+	int64_t shift_us;  /* 0 unless advised. */
 	int64_t slack_us;
-	bool is_phased; /* It gets a phase, even if the shift is 0. */
+	bool is_phased; /* Its phase is advised, even if the shift is 0. */
 	enum engine_pacing pacing;
-	double score_before, score_after;       /* Of its worst link. */
+	double score_before, score_after;       /* Of the job's worst link. */
 	double slowdown_before, slowdown_after; /* Predicted, over isolated. */
 	double gain_low, gain_high;             /* Relative iteration-time saving. */
 	enum reason reason;
@@ -76,19 +76,19 @@ struct advice {
 };
 
 struct advice_set {
-	struct advice *items; /* Owned.  One a job, in workload order. */
+	struct advice *items; /* Owned.  One per job, in workload order. */
 	size_t n;
 	double goodput_before,
 		goodput_after; /* sum of weight / slowdown, over sum of weight. */
 	bool has_loop;         /* Of the affinity graph. */
 	uint32_t n_runs;       /* Of each prediction: other phases and jitter. */
-	uint32_t n_iterations; /* Of each run, about. */
+	uint32_t n_iterations; /* Of each run; approximate. */
 };
 
 /*
- * Advises on 'workload', which stays the caller's.  Returns 0 and a set to be freed
- * with advice_set_free(), or -EHOSTUNREACH.  A job that fits nowhere has hosts NULL and
- * a reason.
+ * Advises on 'workload', which the caller keeps.  Returns 0 and a set to be freed with
+ * advice_set_free(), or -EHOSTUNREACH.  A job that fits nowhere has hosts NULL and a
+ * reason.
  */
 int advise(const struct workload *workload, struct topo *topo, struct routes *routes,
 	   const struct advise_opts *opts, struct advice_set **ret_set);

@@ -31,7 +31,7 @@
 /* ---- Placement ------------------------------------------------------------------- */
 
 /*
- * The joint problem of all jobs with 'job' on 'hosts'.  Returns false if they
+ * Makes the joint problem of all jobs with 'job' on 'hosts'.  Returns false if they
  * cannot reach each other.
  */
 static bool
@@ -51,7 +51,7 @@ problem_with(struct plan *plan, const struct advise_ctx *ctx, uint32_t job,
 	return true;
 }
 
-/* What the host scheduler offers for one job. */
+/* Placements that the cluster's scheduler would offer for one job. */
 struct offers {
 	uint32_t *hosts[CASSINI_MAX_CANDIDATES]; /* Owned. */
 	struct work_problem problems[CASSINI_MAX_CANDIDATES];
@@ -126,7 +126,7 @@ place_waiting_cassini(struct plan *plan, const struct advise_ctx *ctx)
 
 /* ---- Shifts ---------------------------------------------------------------------- */
 
-/* Mean goodput of a component under the plan as it stands. */
+/* Mean goodput of a component under the current plan. */
 static double
 goodput_of(const struct plan *plan, const struct advise_ctx *ctx,
 	   const struct component *c)
@@ -139,15 +139,15 @@ goodput_of(const struct plan *plan, const struct advise_ctx *ctx,
 	return sum;
 }
 
-/* What the agents of a component do after the first shift. */
+/* What CASSINI's agents do after the first shift. */
 enum agent {
-	AGENT_ALL,  /* Every job is held to its grid. */
-	AGENT_SOME, /* Those whose links leave them within the agent's deadband. */
-	AGENT_NONE, /* One shift, and no more. */
+	AGENT_ALL,  /* Hold every job to its grid. */
+	AGENT_SOME, /* Hold jobs whose links leave them within the deadband. */
+	AGENT_NONE, /* Hold no job: one shift only. */
 	N_AGENTS,
 };
 
-/* Whether all links of a job leave it less excess than the agent tolerates. */
+/* Whether a job's links leave it no more excess than the agent tolerates. */
 static bool
 can_keep_grid(const struct plan *plan, const struct advise_ctx *ctx, uint32_t job)
 {
@@ -178,7 +178,7 @@ set_agent(struct plan *plan, const struct advise_ctx *ctx, const struct componen
 	plan_predict_component(plan, ctx, c);
 }
 
-/* Whatever does most for CASSINI; the paper's agent unless another is better. */
+/* Takes the best choice for CASSINI; the paper's agent unless another is better. */
 static void
 choose_agent(struct plan *plan, const struct advise_ctx *ctx, const struct component *c)
 {

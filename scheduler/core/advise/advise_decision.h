@@ -14,24 +14,24 @@
 
 /* One variant of advice for the component, with its prediction. */
 struct variant {
-	bool is_shifted;            /* The movable jobs are. */
-	enum engine_pacing *pacing; /* Owned.  Of its jobs. */
+	bool is_shifted;            /* Whether the movable jobs are shifted. */
+	enum engine_pacing *pacing; /* Owned.  By job of the component. */
 	struct prediction prediction;
 	double goodput;  /* Sum of weight / slowdown. */
 	uint32_t harmed; /* A job beyond the cap, or TOPO_NONE. */
-	bool pays;       /* Saves more than its delay. */
+	bool pays;       /* It saves more than its delay costs. */
 };
 
 struct decision {
 	const struct component *component;
 	const struct advise_ctx *ctx;
 	struct plan *plan;
-	bool *is_movable; /* Owned.  Of its jobs: a shift can do something. */
+	bool *is_movable; /* Owned.  By job of the component: shifting has an effect. */
 	bool has_movable;
-	int64_t *phase_us, *slack_us; /* Owned.  Of its jobs. */
-	double *excess_bps;           /* Owned.  Of its links, at those phases. */
+	int64_t *phase_us, *slack_us; /* Owned.  By job of the component. */
+	double *excess_bps;           /* Owned.  By link, at those phases. */
 	VEC(struct variant)
-	variants; /* The least intrusive first; the first is: nothing. */
+	variants; /* Least intrusive first; the first one changes nothing. */
 };
 
 /* True if job i of the component starts at its phase in this variant. */
@@ -39,8 +39,8 @@ bool variant_is_phased(const struct decision *d, const struct variant *variant,
 		       size_t i);
 
 /*
- * Predicts all variants worth trying: nothing, shifts only, a gate for as many jobs as
- * a load threshold lets in, and the grid.
+ * Predicts all variants worth trying: no change, shifts only, a gate for the jobs below
+ * a load threshold, and the grid.
  */
 void variants_predict(struct decision *d);
 void variants_fini(struct decision *d);

@@ -30,8 +30,8 @@ compare_links(const void *a, const void *b)
 }
 
 /*
- * The links that 'job' shares in 'where' and that can be exceeded there, worst
- * first: chance in 'where' against the phases of 'plan'.
+ * The links that 'job' shares in 'where' and that can be exceeded there, worst first:
+ * random phases in 'where' against the phases of 'plan'.
  */
 static void
 contended_links(const struct plan *where, const struct plan *plan,
@@ -64,7 +64,7 @@ contended_links(const struct plan *where, const struct plan *plan,
 	advice->n_links = links.n;
 }
 
-/* The worst score of the links that a job has in a plan, at its phases or at random ones. */
+/* The worst score of a job's links in a plan, at its phases or at random ones. */
 static double
 worst_score(const struct plan *plan, const struct advise_ctx *ctx, uint32_t job,
 	    bool is_random)
@@ -102,7 +102,7 @@ shares_any_link(const struct plan *plan, uint32_t job)
 
 /* ---- Reason ---------------------------------------------------------------------- */
 
-/* Of a job shifted without a choice by prediction. */
+/* The reason for a job that was shifted without a choice by prediction. */
 static enum reason
 reason_of_shift(const struct advice *advice)
 {
@@ -190,7 +190,7 @@ fill_advice(const struct plan *before, const struct plan *plan,
 	contended_links(plan, plan, ctx, job, &advice);
 	advice.reason = reason_of(before, plan, ctx, job, &advice);
 	if (advice.reason == REASON_PLACED_APART) {
-		/* Shows the links that it was kept away from. */
+		/* Lists the links that the job was kept away from. */
 		free(advice.links);
 		contended_links(before, plan, ctx, job, &advice);
 	}

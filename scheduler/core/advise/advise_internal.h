@@ -6,7 +6,7 @@
  *	advise_plan.c      plans: a placement with its components and prediction
  *	advise_place.c     where waiting jobs go
  *	advise_shift.c     shifts and pacing of one component, by prediction
- *	advise_ways.c      what each variant to act on them is predicted to give
+ *	advise_variants.c  variants for one component, and their prediction
  *	advise_cassini.c   CASSINI's placement and shifts
  *	advise_evidence.c  from plans to advice
  */
@@ -26,16 +26,16 @@ struct work_job;
 
 struct plan;
 
-/* One question, with what all answers to it share. */
+/* One call of advise(), with the inputs that all its steps share. */
 struct advise_ctx {
 	const struct workload *workload; /* Borrowed. */
 	struct topo *topo;               /* Borrowed. */
 	struct routes *routes;           /* Borrowed. */
 	struct advise_opts opts;         /* Defaults filled in. */
-	uint32_t n_seeds;                /* Runs of every prediction that is kept. */
-	uint32_t n_iterations;           /* Of those. */
+	uint32_t n_seeds;                /* Runs of each prediction that is kept. */
+	uint32_t n_iterations;           /* Iterations of those runs. */
 	const struct plan
-		*reference; /* No job is to be worse off than in it; or NULL. */
+		*reference; /* No job may be worse off than in this plan; or NULL. */
 };
 
 /*
@@ -49,10 +49,10 @@ struct component {
 	size_t n_links;
 };
 
-/* Which links tie jobs together. */
+/* The links that connect jobs. */
 enum component_tie {
-	TIE_EXCEEDABLE, /* Those that all peaks together exceed. */
-	TIE_SHARED,     /* All that two jobs share, as CASSINI's affinity graph. */
+	TIE_EXCEEDABLE, /* Links that all peaks together exceed. */
+	TIE_SHARED,     /* Links that two jobs share, as in CASSINI's affinity graph. */
 };
 
 struct components {
@@ -63,24 +63,24 @@ struct components {
 /* Places, phases and pacing, with their prediction. */
 struct plan {
 	struct place *place; /* Owned. */
-	int64_t *phase_us;   /* Owned.  A job: its start on the workload's clock. */
-	int64_t *slack_us;   /* Owned.  A job: half width of its phase's optimum. */
-	bool *is_phased;     /* Owned.  A job: else its phase is random. */
-	enum engine_pacing *pacing; /* Owned.  A job. */
+	int64_t *phase_us;   /* Owned.  By job: its start on the workload's clock. */
+	int64_t *slack_us;   /* Owned.  By job: half width of its phase's optimum. */
+	bool *is_phased;     /* Owned.  By job; otherwise its phase is random. */
+	enum engine_pacing *pacing; /* Owned.  By job. */
 	double *slowdown;           /* Owned.  Job j in run s: [j * n_seeds + s]. */
-	double *excess_bps;         /* Owned.  A link, at those phases. */
-	enum reason *why;           /* Owned.  A contended job; else N_REASONS. */
+	double *excess_bps;         /* Owned.  By link, at those phases. */
+	enum reason *why;           /* Owned.  By contended job; else N_REASONS. */
 	struct components components;
 	bool has_loop;
 };
 
 /* ---- advise_plan.c ---- */
 
-/* A plan with the jobs that have hosts on them, nothing phased. */
+/* Starts a plan with the jobs that have hosts, none of them phased. */
 int plan_init(struct plan *plan, const struct advise_ctx *ctx);
 void plan_fini(struct plan *plan); /* Accepts a zeroed one. */
 
-/* The component of one job, at most 'n_max' jobs of it, nearest first. */
+/* The component of one job, limited to its nearest 'n_max' jobs. */
 void component_around(const struct place *place, const struct advise_ctx *ctx,
 		      uint32_t job, size_t n_max, struct component *ret_component);
 void component_fini(struct component *component);
@@ -98,14 +98,14 @@ void component_problem_make(const struct component *component,
 			    struct component_problem *ret_problem);
 void component_problem_fini(struct component_problem *problem);
 
-/* Jobs of a component as predict() wants them, all with random phases and free. */
+/* A component's jobs for predict(), all with random phases and free. */
 struct predict_job *component_predict_jobs(const struct component *component,
 					   const struct place *place,
 					   const struct advise_ctx *ctx);
 
 /*
- * Finds the plan's components, and predicts what its phases and pacing give.
- * Jobs outside of any have slowdown 1.
+ * Finds the plan's components, and predicts the effect of its phases and pacing.  Jobs
+ * outside of all components have slowdown 1.
  */
 void plan_find_components(struct plan *plan, const struct advise_ctx *ctx,
 			  enum component_tie tie);
@@ -113,9 +113,9 @@ void plan_predict(struct plan *plan, const struct advise_ctx *ctx);
 void plan_predict_component(struct plan *plan, const struct advise_ctx *ctx,
 			    const struct component *component);
 
-/* The largest slowdown of a job that has slowdown 'before' in the baseline. */
+/* The largest acceptable slowdown of a job with slowdown 'before' in the baseline. */
 double plan_limit(const struct advise_ctx *ctx, double before);
-/* Mean slowdown of a job, 0 if it is not placed. */
+/* Mean slowdown of a job; 0 if it is not placed. */
 double plan_slowdown(const struct plan *plan, const struct advise_ctx *ctx,
 		     uint32_t job);
 /* Sum of weight / slowdown over all placed jobs, over the sum of weights. */
@@ -123,10 +123,10 @@ double plan_goodput(const struct plan *plan, const struct advise_ctx *ctx);
 
 /* ---- advise_place.c ---- */
 
-/* The waiting jobs in the order of their arrival; '*ret_n' of them.  Owned. */
+/* The waiting jobs in order of arrival; '*ret_n' of them.  Owned by the caller. */
 uint32_t *waiting_jobs(const struct advise_ctx *ctx, size_t *ret_n);
 
-/* Put every waiting job that fits. */
+/* Place every waiting job that fits. */
 void place_waiting_packed(struct plan *plan, const struct advise_ctx *ctx);
 void place_waiting_predicted(struct plan *plan, const struct advise_ctx *ctx);
 void place_waiting_largest_first(struct plan *plan, const struct advise_ctx *ctx);
@@ -134,23 +134,22 @@ void place_waiting_largest_first(struct plan *plan, const struct advise_ctx *ctx
 /* ---- advise_shift.c ---- */
 
 /*
- * Decides shifts and pacing of every component by prediction; fills all of
- * the plan.
+ * Decides shifts and pacing of every component by prediction, and completes the plan.
  */
 void shift_by_prediction(struct plan *plan, const struct advise_ctx *ctx);
 
-/* Delay of a job's start after its arrival that gives it the phase. */
+/* The delay after a job's arrival that gives its start this phase. */
 int64_t advise_delay_us(const struct work_job *job, int64_t phase_us);
 
 /* ---- advise_cassini.c ---- */
 
-/* As place_waiting_packed(), and shifts with their pacing; see there. */
+/* CASSINI's placement; and its shifts and pacing, see advise_cassini.c. */
 void place_waiting_cassini(struct plan *plan, const struct advise_ctx *ctx);
 void shift_by_cassini(struct plan *plan, const struct advise_ctx *ctx);
 
 /* ---- advise_evidence.c ---- */
 
-/* Builds the advice from what would be ('before') and the plan. */
+/* Makes the advice from the plan and the plan without antiphase ('before'). */
 struct advice_set *advice_from(const struct plan *before, const struct plan *plan,
 			       const struct advise_ctx *ctx);
 

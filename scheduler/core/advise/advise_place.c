@@ -52,8 +52,8 @@ waiting_jobs(const struct advise_ctx *ctx, size_t *ret_n)
 /* ---- Fair ------------------------------------------------------------------------ */
 
 /*
- * Packs one job if it fits; one whose hosts could not reach each other waits as
- * one without hosts does.
+ * Packs one job if it fits.  A job whose hosts cannot reach each other waits, like a
+ * job without room.
  */
 static void
 pack_one(struct plan *plan, const struct advise_ctx *ctx, uint32_t job)
@@ -80,17 +80,17 @@ place_waiting_packed(struct plan *plan, const struct advise_ctx *ctx)
 
 /* ---- By prediction --------------------------------------------------------------- */
 
-/* State over the jobs that are placed in turn, and the effort that is left. */
+/* State while jobs are placed one by one, and the remaining effort. */
 struct judge {
 	struct plan *plan;
 	const struct advise_ctx *ctx;
-	double *slowdown; /* Owned.  A job: predicted last, 1 if never. */
-	double budget;    /* Of this job, in flows. */
+	double *slowdown; /* Owned.  By job: last prediction, 1 if none. */
+	double budget;    /* For this job, in flows. */
 };
 
 /*
- * Sum of weight / slowdown over a component, against what it was without 'job';
- * far below anything if a job is slowed down beyond the cap.
+ * The sum of weight / slowdown over a component, minus the sum without 'job'; a very
+ * low value if a job is slowed beyond the cap.
  */
 static double
 goodput_gained(const struct judge *judge, const struct component *component,
@@ -133,7 +133,7 @@ apply_shifts(const struct component *component, const struct judge *judge,
 	component_problem_fini(&problem);
 }
 
-/* Predicts the job where it is put, unshifted and shifted; keeps the better. */
+/* Predicts the job at its present place, unshifted and shifted; keeps the better. */
 static double
 judge_here(const struct judge *judge, uint32_t job, struct component *ret_component,
 	   struct prediction *ret_prediction, double *ret_cost)
@@ -177,7 +177,7 @@ learn(struct judge *judge, const struct component *component,
 		judge->slowdown[component->jobs[i]] = prediction_mean(prediction, i);
 }
 
-/* Puts the job on the candidate with the best prediction, if any can be had. */
+/* Places the job on the candidate with the best prediction, if there is one. */
 static void
 put_best(struct judge *judge, uint32_t job, const struct place_candidates *candidates)
 {
@@ -198,7 +198,7 @@ put_best(struct judge *judge, uint32_t job, const struct place_candidates *candi
 		gained = judge_here(judge, job, &component, &prediction, &cost);
 		place_remove(judge->plan->place, job);
 		spent += cost;
-		/* The ranking by the bound stands unless prediction says more. */
+		/* Without a clear difference, the bound's ranking stands. */
 		if (best_i == SIZE_MAX || gained > best + 1e-6 * fabs(best) + 1e-9) {
 			best = gained;
 			best_i = i;
@@ -279,9 +279,9 @@ are_all_put(const struct plan *plan, const uint32_t *jobs, size_t n)
 }
 
 /*
- * The job that is placed last has the least choice, so the largest come first, equals
- * in order of arrival.  If not all fit then, all are packed in order of arrival, as the
- * first to arrive has the first right to a place.
+ * The job placed last has the least choice, so the largest come first, equals in order
+ * of arrival.  If not all fit in this order, all are packed in order of arrival, since
+ * earlier jobs have priority.
  */
 void
 place_waiting_largest_first(struct plan *plan, const struct advise_ctx *ctx)
@@ -290,7 +290,7 @@ place_waiting_largest_first(struct plan *plan, const struct advise_ctx *ctx)
 	uint32_t *jobs = waiting_jobs(ctx, &n);
 	const struct work_job *all = ctx->workload->jobs;
 
-	/* A stable insertion sort: there are few. */
+	/* A stable insertion sort: there are few jobs. */
 	for (size_t i = 1; i < n; i++) {
 		uint32_t job = jobs[i];
 		size_t k = i;

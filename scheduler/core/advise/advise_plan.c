@@ -45,8 +45,8 @@ ties(const struct place *place, uint32_t link, enum component_tie tie)
 }
 
 /*
- * Walks breadth first from 'job' over links that tie, marking the jobs in
- * 'is_seen', and stops taking jobs at 'n_max'.
+ * Walks breadth first from 'job' over connecting links, marks the jobs in 'is_seen',
+ * and adds no more jobs than 'n_max'.
  */
 static void
 walk(const struct place *place, const struct advise_ctx *ctx, uint32_t job,
@@ -120,7 +120,7 @@ components_make(const struct place *place, const struct advise_ctx *ctx,
 	*ret_components = (struct components){ all.items, all.n };
 }
 
-/* ---- The joint problem of one ------------------------------------------------- */
+/* ---- The joint problem of a component ----------------------------------------- */
 
 void
 component_problem_make(const struct component *component, const struct place *place,

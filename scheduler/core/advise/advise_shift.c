@@ -21,7 +21,7 @@
 #include "scheduler/core/workload/workload.h"
 #include "topology/topo.h"
 
-/* ---- What a shift could do --------------------------------------------------- */
+/* ---- Effects of shifts ----------------------------------------------------------- */
 
 /* True if no shift of the job against any peer can gain enough. */
 static bool
@@ -55,8 +55,8 @@ is_shift_worthless(const struct place *place, const struct advise_ctx *ctx,
 }
 
 /*
- * All shifts of a component may be moved together; of all variants to do so that
- * leave one job undelayed, takes the one with the least weighted delay.
+ * All shifts of a component may be moved together; among the moves that leave one job
+ * undelayed, takes the one with the least weighted delay.
  */
 static void
 least_delay(const struct component *component, const struct advise_ctx *ctx,
@@ -92,7 +92,7 @@ least_delay(const struct component *component, const struct advise_ctx *ctx,
 					   jobs[component->jobs[i]].profile.period_us);
 }
 
-/* Nobody can delay it, though a shift could do something. */
+/* True if the job cannot be delayed, although a shift would have an effect. */
 static bool
 is_unpaced(const struct decision *d, size_t i)
 {
@@ -102,7 +102,7 @@ is_unpaced(const struct decision *d, size_t i)
 	       !is_shift_worthless(d->plan->place, d->ctx, job);
 }
 
-/* Against one that stays where it is, the others are where they should be. */
+/* True if a job stays where it is: shifts of the others are relative to it. */
 static bool
 has_unpaced(const struct decision *d)
 {
@@ -146,7 +146,7 @@ solve_shifts(struct decision *d)
 
 /* ---- Reasons --------------------------------------------------------------------- */
 
-/* Largest share of its capacity by which a link of the job is exceeded. */
+/* The largest excess of the job's links, as a share of the capacity. */
 static double
 worst_excess_frac(const struct decision *d, uint32_t job, bool is_after)
 {
@@ -169,7 +169,7 @@ worst_excess_frac(const struct decision *d, uint32_t job, bool is_after)
 	return worst;
 }
 
-/* Why a job of a component that is not shifted is left as it is. */
+/* The reason for not shifting a job of a component. */
 static enum reason
 reason_unshifted(const struct decision *d, const struct variant *chosen, size_t i)
 {

@@ -66,7 +66,7 @@ predict_variant(const struct decision *d, uint32_t n_seeds, uint32_t n_iteration
 	free(jobs);
 }
 
-/* Iterations that a job still has. */
+/* The remaining iterations of a job. */
 static double
 iterations_left(const struct work_job *job)
 {
@@ -111,8 +111,8 @@ weigh_variant(const struct decision *d, struct variant *variant)
 }
 
 /*
- * Looks at a variant in one short run.  A convoy shows at once, and is also what takes
- * the engine longest.
+ * Predicts a variant in one short run.  It shows a convoy, which is also what the
+ * engine simulates most slowly.
  */
 static bool
 is_promising(const struct decision *d, bool is_shifted, enum engine_pacing *pacing)
@@ -154,16 +154,16 @@ all_paced(const struct decision *d, enum engine_pacing pacing)
 	return all;
 }
 
-/* ---- Which jobs wait for which --------------------------------------------------- */
+/* ---- Contacts -------------------------------------------------------------------- */
 
-/* Jobs that could have to wait for each other at the gate. */
+/* Jobs that may have to wait for each other at the gate. */
 struct contacts {
-	size_t *first; /* Owned.  Those of job i: others[first[i] .. first[i + 1]). */
-	uint32_t *others; /* Owned.  Numbers in the component. */
-	double *duty;     /* Owned.  Share of its period that a job sends. */
+	size_t *first;    /* Owned.  Of job i: others[first[i] .. first[i + 1]). */
+	uint32_t *others; /* Owned.  By number in the component. */
+	double *duty;     /* Owned.  Share of the period in which a job sends. */
 };
 
-/* Lists for each job, once each, the jobs with which it can exceed a link. */
+/* Lists for each job the other jobs with which it can exceed a link, once each. */
 static void
 contacts_init(struct contacts *m, const struct decision *d)
 {
@@ -224,9 +224,9 @@ contacts_fini(struct contacts *m)
 }
 
 /*
- * Gates all jobs, then lets out the one with the largest load until all are within
+ * Gates all jobs, then removes the one with the largest load until all are within
  * 'theta'; a gated job that shares no link with another gated one never waits and may
- * stay.  Returns the number gated.  O(n^2 + contacts).
+ * stay.  Returns the number of gated jobs.  O(n^2 + contacts).
  */
 static size_t
 gate_below(const struct contacts *m, size_t n, double theta, enum engine_pacing *pacing)
@@ -260,7 +260,7 @@ gate_below(const struct contacts *m, size_t n, double theta, enum engine_pacing 
 
 /* ---- Variants -------------------------------------------------------------------- */
 
-/* From variant 'from' on, lets jobs out of the gate that lose by it. */
+/* From variant 'from' on, removes jobs from the gate that lose by it. */
 static void
 repair(struct decision *d, size_t from)
 {
@@ -295,7 +295,7 @@ repair(struct decision *d, size_t from)
 	}
 }
 
-/* Jobs that cannot be delayed are not gated.  Returns how many are let out. */
+/* Removes jobs that cannot be delayed from the gate.  Returns their number. */
 static size_t
 let_fixed_out(const struct decision *d, enum engine_pacing *pacing)
 {
@@ -375,9 +375,9 @@ variants_fini(struct decision *d)
 }
 
 /*
- * True if variant 'a' gives enough more than variant 'b', and by more than
- * ADVISE_SURE_SES standard errors of the difference over the runs: both saw the same
- * phases and jitter.
+ * True if variant 'a' gains enough over variant 'b', and more than ADVISE_SURE_SES
+ * standard errors of the difference over the runs, in which both had the same phases
+ * and jitter.
  */
 static bool
 is_better(const struct decision *d, const struct variant *a, const struct variant *b)
@@ -406,7 +406,7 @@ variants_choose(const struct decision *d)
 {
 	size_t best = 0;
 
-	/* Other places may harm a job by themselves, and a variant may undo that. */
+	/* Other places alone may harm a job, and a variant may undo that. */
 	for (size_t i = 1;
 	     d->variants.items[0].harmed != TOPO_NONE && i < d->variants.n; i++) {
 		const struct variant *variant = &d->variants.items[i];

@@ -64,9 +64,9 @@ slope_of(const struct compat_job *job)
 }
 
 /*
- * What job 'j' can gain with the jobs 'others' in place, in bits per second: the
- * common measure g = gcd(T_j, lcm of theirs) is found as the lcm of
- * gcd(T_j, T_i), all divisors of T_j, so nothing grows beyond it.
+ * The gain of job 'j' with the jobs 'others' in place, in bits per second.  The common
+ * measure g = gcd(T_j, lcm of theirs) is computed as the lcm of gcd(T_j, T_i), all
+ * divisors of T_j, so no number exceeds T_j.
  */
 static double
 gain_bound_bps(const struct compat_job *jobs, size_t j, const size_t *others, size_t n)
@@ -83,7 +83,7 @@ gain_bound_bps(const struct compat_job *jobs, size_t j, const size_t *others, si
 	return (double)g_us / 4 * fmin(slope_of(&jobs[j]), slope_of_others);
 }
 
-/* The bound of the header, and each job's own into 'ret_of_job'. */
+/* Computes the bound of the header, and each job's own in 'ret_of_job'. */
 static double
 find_bounds(const struct compat_job *jobs, size_t n, double *ret_of_job)
 {
@@ -105,7 +105,7 @@ find_bounds(const struct compat_job *jobs, size_t n, double *ret_of_job)
 	for (size_t i = 0; i < n; i++) {
 		size_t j = order[i];
 
-		/* All but the last: let that take the place of job j. */
+		/* All but the last job, which takes the place of job j. */
 		order[i] = order[n - 1];
 		ret_of_job[j] = gain_bound_bps(jobs, j, order, n - 1);
 		order[i] = j;
@@ -128,7 +128,7 @@ chance_bps(const struct compat_job *jobs, size_t n, double capacity_bps)
 	return excess_bps;
 }
 
-/* Do at least two jobs vary enough for shifts to matter if periods allow it? */
+/* True if two jobs vary enough for shifts to matter with suitable periods. */
 static bool
 are_uneven(const struct compat_job *jobs, size_t n, double capacity_bps)
 {
@@ -183,7 +183,7 @@ fill(struct compat *compat, const struct compat_job *jobs, double capacity_bps,
 	compat->reason = reason_for(compat, jobs, capacity_bps);
 }
 
-/* Is there nothing to turn on CASSINI's circle of these jobs? */
+/* True if CASSINI's circle of these jobs allows no rotation. */
 static bool
 is_degenerate(const struct compat_job *jobs, size_t n, double capacity_bps)
 {

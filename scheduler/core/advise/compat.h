@@ -55,7 +55,7 @@ extern const char *const compat_solver_names[N_COMPAT_SOLVERS + 1];
 
 struct compat_job {
 	const struct profile *profile; /* Borrowed. */
-	double factor; /* Demand on the link / the profile's rate; above 0. */
+	double factor; /* Demand on the link / rate of the profile; above 0. */
 };
 
 struct compat {
@@ -65,10 +65,10 @@ struct compat {
 	double excess_before_bps, excess_chance_bps, excess_bps;
 	double score_before, score_chance, score;
 	double bound_frac;      /* The bound above, as a share of the capacity. */
-	double *job_bound_frac; /* Owned.  One a job: its own, all others in place. */
+	double *job_bound_frac; /* Owned.  By job: its own, all others in place. */
 	double grid_score;      /* CASSINI's own score, of 72 samples; NAN if exact. */
 	bool is_degenerate;     /* CASSINI's circle allows no rotation: circle.h. */
-	enum reason reason;     /* Of the set: see compat_solve(). */
+	enum reason reason;     /* For the set: see compat_solve(). */
 };
 
 /*

@@ -53,11 +53,9 @@ place_free(struct place *place)
 	free(place);
 }
 
-/* ---- What a link costs its jobs ---------------------------------------------- */
+/* ---- Cost of a link -------------------------------------------------------------- */
 
-/*
- * e_l from its parts.  'gain_bps' is the most that shifts can take off 'mu_bps'.
- */
+/* e_l from its parts.  'gain_bps' is the most that shifts can remove from 'mu_bps'. */
 static double
 link_cost(double load_bps, double mu_bps, double gain_bps, double capacity_bps)
 {
@@ -89,7 +87,7 @@ place_link_now(const struct place *place, uint32_t link)
 
 	if (!place_is_exceedable(place, link))
 		return 0;
-	/* Each but the first shifted against those before it. */
+	/* Each job but the first is shifted against those before it. */
 	for (size_t i = 1; i < l->loads.n; i++) {
 		double best_bps = 0;
 
@@ -117,7 +115,7 @@ place_link_with(const struct place *place, uint32_t link, uint32_t job, double f
 	if (l->peak_bps + factor * new->peak_bps <= PLACE_FULL_FRAC * capacity_bps)
 		return 0;
 	if (l->loads.n == 0) {
-		/* Its own flows collide: no shift against others mends that. */
+		/* Its own flows collide, which no shift can change. */
 		struct random_phase alone;
 
 		random_phase_init(&alone, capacity_bps);
@@ -169,7 +167,7 @@ refresh_worst(struct place *place, uint32_t job)
 	}
 }
 
-/* The jobs on the links of 'job', itself included if it is put. */
+/* Updates the jobs on the links of 'job', itself included if it is placed. */
 static void
 refresh_neighbors(struct place *place, const struct footprint *footprint)
 {
@@ -201,7 +199,7 @@ load_link(struct place *place, uint32_t link, uint32_t job, double factor)
 	l->peak_bps += factor * place->jobs[job].peak_bps;
 }
 
-/* Sums are recomputed, not subtracted from, so that they stay exact. */
+/* Recomputes sums instead of subtracting, so that they stay exact. */
 static void
 unload_link(struct place *place, uint32_t link, uint32_t job)
 {
@@ -274,7 +272,7 @@ place_set_free_slots(struct place *place, uint32_t host, int64_t n_slots)
 	place->free_slots[host] = n_slots;
 }
 
-/* ---- Asking ---------------------------------------------------------------------- */
+/* ---- Queries --------------------------------------------------------------------- */
 
 const uint32_t *
 place_hosts(const struct place *place, uint32_t job)

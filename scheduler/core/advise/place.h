@@ -37,7 +37,7 @@ struct workload;
 /* A link counts as one that can be exceeded above this share of its capacity. */
 #define PLACE_FULL_FRAC 1.01
 
-/* One job's part on one link. */
+/* The load of one job on one link. */
 struct place_load {
 	uint32_t job;
 	double factor;
@@ -49,41 +49,41 @@ struct place *place_new(struct topo *topo, struct routes *routes,
 void place_free(struct place *place); /* Accepts NULL. */
 
 /*
- * Puts 'job' on the hosts (copied; n_hosts_wanted of them).  Slots may be
- * overdrawn, as jobs that run already are taken as they are.  Returns 0 or
- * -EHOSTUNREACH.  A job already put is a BUG.
+ * Places 'job' on the hosts (copied; n_hosts_wanted of them).  Slots may be overdrawn,
+ * since running jobs are taken as they are.  Returns 0 or -EHOSTUNREACH.  It is a BUG
+ * if the job is placed already.
  */
 int place_put(struct place *place, uint32_t job, const uint32_t *hosts);
 void place_remove(struct place *place, uint32_t job);
 
-/* Takes the workload's changed or new entry of 'job', which is not put. */
+/* Takes the changed or new entry of 'job' in the workload; the job is not placed. */
 void place_renew(struct place *place, uint32_t job);
 
-/* Free slots of a host, negative if overdrawn; and set, as the scheduler says. */
+/* Free slots of a host, negative if overdrawn; and set, as the scheduler reports. */
 int64_t place_free_slots(const struct place *place, uint32_t host);
 void place_set_free_slots(struct place *place, uint32_t host, int64_t n_slots);
 
-/* NULL if it is not put; borrowed until place_remove(). */
+/* NULL if it is not placed; borrowed until place_remove(). */
 const uint32_t *place_hosts(const struct place *place, uint32_t job);
 const struct routed_job *place_routed_job(const struct place *place, uint32_t job);
 
-/* The jobs on a link, in no order that means anything; borrowed. */
+/* The jobs on a link, in arbitrary order; borrowed. */
 const struct place_load *place_loads(const struct place *place, uint32_t link,
 				     size_t *ret_n);
-/* True if all peaks on a link together exceed it. */
+/* True if all peaks on the link together exceed its capacity. */
 bool place_is_exceedable(const struct place *place, uint32_t link);
 /* Mean excess of a link over its jobs' phases, bits per second. */
 double place_excess_bps(const struct place *place, uint32_t link);
 
 /*
- * Packs 'job' into the smallest group that has room: best fit there, most
- * free first where it takes several.  Writes n_hosts_wanted ascending
- * host ids and returns 0, or returns -ENOSPC.
+ * Packs 'job' into the smallest group with room: best fit in it, and if the job needs
+ * several subgroups, those with most room first.  Writes n_hosts_wanted ascending host
+ * ids and returns 0, or returns -ENOSPC.
  */
 int place_pack(const struct place *place, uint32_t job, uint32_t *ret_hosts);
 
 /*
- * As place_pack(), but takes any of the groups that fit: the equivalent candidates of a
+ * As place_pack(), but takes any group that fits, among the equivalent candidates of a
  * scheduler without network knowledge.
  */
 int place_pack_varied(const struct place *place, uint32_t job, struct rng *rng,
@@ -91,7 +91,7 @@ int place_pack_varied(const struct place *place, uint32_t job, struct rng *rng,
 
 struct place_candidate {
 	uint32_t *hosts;      /* Owned.  Ascending. */
-	double loss;          /* Of goodput; the less, the better. */
+	double loss;          /* Of goodput; lower is better. */
 	uint32_t n_contended; /* Links shared that can be exceeded. */
 	uint32_t n_leaves;
 };
@@ -106,8 +106,8 @@ void place_rate(const struct place *place, uint32_t job, const uint32_t *hosts,
 		struct place_candidate *ret_candidate);
 
 /*
- * Up to 'n_max' candidates for 'job', found by packing and a seeded local search
- * of about 'n_tries' moves, of which only the links touched are evaluated.
+ * Finds up to 'n_max' candidates for 'job' by packing and a seeded local search of
+ * about 'n_tries' moves, each of which evaluates only the links that it changes.
  * Returns 0, -ENOSPC or -EHOSTUNREACH.
  */
 int place_search(const struct place *place, uint32_t job, uint64_t seed, size_t n_tries,

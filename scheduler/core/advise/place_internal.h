@@ -13,27 +13,26 @@
 #include "scheduler/core/advise/random_phase.h"
 #include "scheduler/core/workload/workload.h"
 
-/* What the jobs put so far do to one link. */
+/* The load of all placed jobs on one link. */
 struct place_link {
 	VEC(struct place_load) loads;
 	struct random_phase phases; /* Zeroed while no job is on the link. */
 	double mean_bps, peak_bps;
 };
 
-/* What is used of a job's profile often. */
+/* Frequently used figures of a job's profile. */
 struct place_job {
 	bool is_put;
-	uint32_t *hosts; /* Owned.  Ascending; NULL unless put. */
+	uint32_t *hosts; /* Owned.  Ascending; NULL if not placed. */
 	struct routed_job routed;
 	double mean_bps, peak_bps;
 	double worst; /* Largest e_l of its links; see place.h. */
 };
 
-/* Groups of one level: consecutive runs of 'order'. */
+/* The groups of one level: consecutive ranges of 'order'. */
 struct place_level {
-	uint32_t *first; /* Owned.  Group g is order[first[g] .. first[g + 1]). */
-	uint32_t
-		*first_child; /* Owned.  Its groups in the level below; n_groups + 1. */
+	uint32_t *first;       /* Owned.  Group g is order[first[g] .. first[g + 1]). */
+	uint32_t *first_child; /* Owned.  First subgroup, by group; n_groups + 1. */
 	uint32_t n_groups;
 };
 
@@ -41,14 +40,14 @@ struct place {
 	struct topo *topo;               /* Borrowed. */
 	struct routes *routes;           /* Borrowed. */
 	const struct workload *workload; /* Borrowed. */
-	int64_t *free_slots;             /* Owned.  A node; may be overdrawn. */
-	uint32_t *n_guests;              /* Owned.  A node: jobs on the host. */
+	int64_t *free_slots;             /* Owned.  By node; may be overdrawn. */
+	uint32_t *n_guests;              /* Owned.  By node: jobs on the host. */
 	struct place_link *links;        /* Owned. */
 	struct place_job *jobs;          /* Owned. */
 	size_t n_jobs;                   /* Of 'jobs'; the workload may have more. */
 	uint32_t n_hosts;
 	uint32_t *order;            /* Owned.  Hosts, groups together. */
-	uint32_t *leaf_group;       /* Owned.  A node: its group of level 0. */
+	uint32_t *leaf_group;       /* Owned.  By node: its group of level 0. */
 	uint32_t n_levels;          /* Level 0 has the smallest groups. */
 	struct place_level *levels; /* Owned. */
 };

@@ -59,7 +59,7 @@ compare_keyed(const void *a, const void *b)
 	return x->host < y->host ? -1 : x->host > y->host;
 }
 
-/* Cuts the ordered hosts into the groups of one level. */
+/* Splits the ordered hosts into the groups of one level. */
 static void
 cut_level(struct place *place, struct place_level *level, const uint32_t *roots)
 {
@@ -71,7 +71,7 @@ cut_level(struct place *place, struct place_level *level, const uint32_t *roots)
 	level->first[level->n_groups] = place->n_hosts;
 }
 
-/* Which groups of the level below each group has. */
+/* Finds the groups of the level below in each group. */
 static void
 link_levels(struct place_level *below, struct place_level *above)
 {
@@ -98,7 +98,7 @@ place_groups_init(struct place *place)
 	for (uint32_t i = 0; i < n_nodes; i++)
 		if (topo_node(topo, i)->tier > top)
 			top = topo_node(topo, i)->tier;
-	/* One level a tier: hosts that nothing connects are never packed together. */
+	/* One level per tier: unconnected hosts are never packed together. */
 	place->n_levels = top;
 	place->n_hosts = (uint32_t)n_hosts;
 	roots = xcalloc((size_t)place->n_levels * n_nodes + 1, sizeof *roots);
@@ -147,13 +147,13 @@ place_groups_fini(struct place *place)
 
 /* ---- Packing --------------------------------------------------------------------- */
 
-/* One packing under way. */
+/* State of one packing. */
 struct packing {
 	const struct place *place;
 	uint32_t job;
 	struct rng *rng;   /* NULL: best fit, smallest id. */
 	uint32_t **n_free; /* Owned.  Hosts with room: [level][group]. */
-	uint32_t *hosts;   /* Borrowed: where they go. */
+	uint32_t *hosts;   /* Borrowed: the result. */
 	uint32_t n;
 };
 
@@ -189,7 +189,7 @@ packing_fini(struct packing *packing)
 	free(packing->n_free);
 }
 
-/* Takes 'need' hosts of a smallest group: idle ones first, then by id. */
+/* Takes 'need' hosts of a smallest group: idle hosts first, then by id. */
 static void
 take_hosts(struct packing *packing, uint32_t group, uint32_t need)
 {
@@ -211,9 +211,9 @@ take_hosts(struct packing *packing, uint32_t group, uint32_t need)
 }
 
 /*
- * Of the groups [first, end) the one that holds 'need' with the least to spare;
- * if none holds that many, the one with the most room.  With an rng, any that
- * holds them, else any with room.
+ * Of the groups [first, end), takes the one that holds 'need' hosts with the least to
+ * spare; if none does, the one with most room.  With an rng, takes any that holds them,
+ * else any with room.
  */
 static uint32_t
 choose_group(const struct packing *packing, uint32_t level, uint32_t first,

@@ -23,8 +23,8 @@ struct search {
 	const struct place *place;
 	uint32_t job, n_hosts;
 	struct rng rng;
-	double *worst;    /* Owned.  A job: its largest e_l with the new job there. */
-	bool *is_touched; /* Owned.  A job. */
+	double *worst;    /* Owned.  By job: its largest e_l with the new job. */
+	bool *is_touched; /* Owned.  By job. */
 	VEC(uint32_t) touched;
 	uint32_t *by_leaf; /* Owned.  Scratch, n_hosts. */
 	VEC(struct place_candidate) pool;
@@ -73,7 +73,7 @@ count_leaves(struct search *search, const uint32_t *hosts)
 	return n;
 }
 
-/* Takes the cost of one link into the worst of the jobs on it. */
+/* Includes the cost of one link in the worst cost of its jobs. */
 static void
 touch(struct search *search, uint32_t link, double cost)
 {
@@ -92,7 +92,7 @@ touch(struct search *search, uint32_t link, double cost)
 	}
 }
 
-/* Goodput that the touched jobs, and the new one, lose. */
+/* The goodput lost by the affected jobs and the new one. */
 static double
 take_loss(struct search *search, double own_worst)
 {
@@ -164,7 +164,7 @@ place_rate(const struct place *place, uint32_t job, const uint32_t *hosts,
 	search_fini(&search);
 }
 
-/* Below 0 if 'a' is the better one; the last word have the host ids. */
+/* Below 0 if 'a' is better; host ids decide last. */
 static int
 compare_rating(const struct place_candidate *a, const struct place_candidate *b)
 {
@@ -181,7 +181,7 @@ compare_rating(const struct place_candidate *a, const struct place_candidate *b)
 
 /* ---- The pool of the best so far ------------------------------------------------ */
 
-/* Inserts a copy in order unless it is there or too bad for the pool. */
+/* Inserts a copy in order, unless it is present or too bad for the pool. */
 static void
 keep(struct search *search, const struct place_candidate *candidate)
 {
@@ -218,7 +218,7 @@ holds(const struct search *search, const uint32_t *hosts, uint32_t host)
 	return false;
 }
 
-/* A host of leaf group 'group' that one more worker may go to, or TOPO_NONE. */
+/* A host of leaf group 'group' with room for one more worker, or TOPO_NONE. */
 static uint32_t
 free_host_in(struct search *search, uint32_t group, const uint32_t *hosts)
 {
@@ -290,7 +290,7 @@ move_block(struct search *search, uint32_t *hosts)
 	return true;
 }
 
-/* Descends from 'from'; moves to equivalent places are made, too. */
+/* Descends from 'from'; moves to equivalent places are also made. */
 static void
 descend(struct search *search, const struct place_candidate *from, size_t n_tries)
 {

@@ -11,11 +11,11 @@
 #include "scheduler/core/workload/workload.h"
 #include "topology/topo.h"
 
-/* What the observer keeps of one job. */
+/* The observer's state of one job. */
 struct seen {
 	double first_end_ns, last_end_ns; /* Of iterations after the warm-up. */
 	uint64_t n;                       /* Ends after the warm-up. */
-	double any_end_ns;                /* Last end at all. */
+	double any_end_ns;                /* The last end, warm-up included. */
 	uint64_t n_any;
 };
 
@@ -45,7 +45,7 @@ on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
 /* The links of the jobs under dense numbers, so that the engine stays small. */
 struct dense {
 	struct routed_job *routed; /* Shallow copies with own path_links; one a job. */
-	double *capacity_bps;      /* Owned.  Of each dense link. */
+	double *capacity_bps;      /* Owned.  By dense link. */
 	uint32_t n_links;
 };
 
@@ -90,8 +90,8 @@ dense_fini(struct dense *dense, size_t n)
 }
 
 /*
- * How long to run: 'n_iterations' of the longest period, but not so long that
- * the short ones take more than their share, see PREDICT_MAX_SPREAD.
+ * The duration of a run: 'n_iterations' of the longest period, but limited so that jobs
+ * with short periods do not dominate, see PREDICT_MAX_SPREAD.
  */
 static double
 horizon_ns(const struct predict_job *jobs, size_t n, uint32_t n_iterations)

@@ -38,7 +38,7 @@ struct predict_job {
 struct predict_opts {
 	uint64_t seed;
 	uint32_t n_seeds;      /* Runs; at least 1. */
-	uint32_t n_iterations; /* Of the job with the longest period, about. */
+	uint32_t n_iterations; /* Of the job with the longest period; approximate. */
 };
 
 struct prediction {
@@ -58,8 +58,7 @@ void prediction_fini(struct prediction *prediction); /* Accepts a zeroed one. */
 double prediction_mean(const struct prediction *prediction, size_t job);
 
 /*
- * Flows that one run of the jobs would start, about: what predict() costs is in
- * proportion to it.
+ * Flows that one run of the jobs would start, about; predict()'s cost is proportional.
  */
 double predict_cost(const struct predict_job *jobs, size_t n, uint32_t n_iterations);
 

@@ -73,7 +73,7 @@ merge_equal(struct atom *atoms, size_t n)
 	return n_merged;
 }
 
-/* Moves sorted atoms below 'capacity_bps' to the grid, the mean kept. */
+/* Moves sorted atoms below 'capacity_bps' to the grid; keeps the mean. */
 static void
 to_grid(struct random_phase *phases, const struct atom *atoms, size_t n)
 {
@@ -95,7 +95,7 @@ to_grid(struct random_phase *phases, const struct atom *atoms, size_t n)
 		phases->prob[low] += (1 - rest) * atoms[i].prob;
 		phases->prob[low + 1] += rest * atoms[i].prob;
 	}
-	/* What came to lie on the capacity itself is no longer below it. */
+	/* Atoms moved to the capacity itself are no longer below it. */
 	phases->n--;
 	phases->over_prob += phases->prob[RANDOM_PHASE_BINS];
 	phases->over_mass += phases->prob[RANDOM_PHASE_BINS] * phases->capacity_bps;

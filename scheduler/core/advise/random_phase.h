@@ -57,7 +57,7 @@ void random_phase_add(struct random_phase *phases, const struct profile *profile
 /* Expected excess over the capacity, bits per second. */
 double random_phase_excess_bps(const struct random_phase *phases);
 
-/* The same after random_phase_add() of one more job, which is not done. */
+/* The excess with one more job, without adding it. */
 double random_phase_excess_with_bps(const struct random_phase *phases,
 				    const struct profile *profile, double factor);
 

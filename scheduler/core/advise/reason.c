@@ -3,7 +3,7 @@
 
 #include "lib/base/alloc.h"
 
-/* What each reason is called, says, and suggests. */
+/* The name, text and remedy of a reason. */
 struct reason_words {
 	const char *name, *text, *remedy;
 };

@@ -68,7 +68,7 @@ advisor_free(struct advisor *advisor)
 	free(advisor);
 }
 
-/* ---- What is touched ------------------------------------------------------------- */
+/* ---- Affected jobs --------------------------------------------------------------- */
 
 static void
 touch(struct advisor *advisor, uint32_t job)
@@ -80,7 +80,7 @@ touch(struct advisor *advisor, uint32_t job)
 	vec_push(&advisor->touched, job);
 }
 
-/* The job, and all that it shares a link with that can be exceeded. */
+/* Marks the job and all jobs that share a link with it that can be exceeded. */
 static void
 touch_around(struct advisor *advisor, uint32_t job)
 {
@@ -179,7 +179,7 @@ forget_view(struct advisor_job *job)
 	job->view = (struct advisor_view){ .revision = job->view.revision };
 }
 
-/* The fabric can carry the job where it is to be, and its hosts are hosts. */
+/* Checks that the job's hosts are hosts and that the fabric connects them. */
 static int
 check_hosts(const struct advisor *advisor, const struct work_job *job)
 {
@@ -291,7 +291,7 @@ advisor_step(struct advisor *advisor, size_t n_max)
 		uint32_t job = advisor->touched.items[advisor->first_touched++];
 
 		advisor->jobs.items[job]->is_queued = false;
-		/* Solved with another one, or gone. */
+		/* Solved with another job, or gone. */
 		if (!advisor->jobs.items[job]->is_touched)
 			continue;
 		advisor->jobs.items[job]->is_touched = false;
@@ -300,7 +300,7 @@ advisor_step(struct advisor *advisor, size_t n_max)
 		advisor_solve(advisor, job);
 		n_max--;
 	}
-	/* Drops the part that is done, also if the queue is never empty. */
+	/* Drops the finished part, in case the queue is never empty. */
 	if (advisor->first_touched > advisor->touched.n / 2) {
 		advisor->touched.n -= advisor->first_touched;
 		memmove(advisor->touched.items,

@@ -46,11 +46,10 @@ struct advisor *advisor_new(struct topo *topo, const struct advisor_opts *opts);
 void advisor_free(struct advisor *advisor); /* Accepts NULL. */
 
 /*
- * Adds a job or changes it: hosts NULL for one that waits.  Copied; its name is its
- * key.  'is_shiftable': it can be delayed, as it has a pacer.  Returns 0 and its number
- * (kept until it is removed), -EHOSTUNREACH, or -EINVAL for hosts twice or not of the
- * fabric.  A job without phases is known to take up hosts, but nothing is advised for
- * it.
+ * Adds or changes a job; hosts NULL: it waits.  Copied; its name is its key.
+ * 'is_shiftable': it has a pacer, so it can be delayed.  Returns 0 and its number
+ * (valid until it is removed), -EHOSTUNREACH, or -EINVAL for repeated hosts or hosts
+ * outside the fabric.  A job without phases only occupies hosts: it gets no advice.
  */
 int advisor_put(struct advisor *advisor, const struct work_job *job, bool is_shiftable,
 		uint32_t *ret_number);
@@ -59,12 +58,12 @@ uint32_t advisor_find(const struct advisor *advisor,
 		      const char *name); /* UINT32_MAX. */
 
 /*
- * Sets the free slots of a host, as the scheduler says; -1: what jobs leave.  Returns
- * what it was.
+ * Sets a host's free slots as the scheduler reports them; -1: derived from the jobs.
+ * Returns the previous number.
  */
 int64_t advisor_set_free(struct advisor *advisor, uint32_t host, int64_t n_slots);
 
-/* Solves up to 'n_max' touched components; returns how many are left. */
+/* Solves up to 'n_max' affected components; returns how many are left. */
 size_t advisor_step(struct advisor *advisor, size_t n_max);
 
 struct advisor_link {
@@ -74,11 +73,11 @@ struct advisor_link {
 	double excess_before_bps, excess_after_bps;
 };
 
-/* What is advised for one running job.  Borrowed until the next change or step. */
+/* The advice on one running job.  Borrowed until the next change or step. */
 struct advisor_view {
-	bool is_solved;     /* Else its component waits for advisor_step(). */
-	uint64_t revision;  /* Changes when anything below does, but for: */
-	uint32_t component; /* the same number for all that were solved together. */
+	bool is_solved;     /* Otherwise its component waits for advisor_step(). */
+	uint64_t revision;  /* Changes with any member below, except 'component'. */
+	uint32_t component; /* The same for all jobs that were solved together. */
 	int64_t shift_us, slack_us, locked_us;
 	enum steer_mode mode;
 	double score_before, score_after;
@@ -95,11 +94,11 @@ bool advisor_view(const struct advisor *advisor, uint32_t job,
 		  struct advisor_view *ret_view);
 
 struct advisor_place {
-	uint32_t *hosts; /* Owned.  Ascending; the job's n_hosts_wanted. */
-	double loss;     /* Of goodput, by the bound of place.h. */
-	double slowdown; /* Predicted of the job itself there; 0: not predicted. */
-	double slowdown_others; /* Of the worst of those it joins; likewise. */
-	double score;           /* Of its worst link there, at random phases. */
+	uint32_t *hosts;        /* Owned.  Ascending; the job's n_hosts_wanted. */
+	double loss;            /* Of goodput, by the bound of place.h. */
+	double slowdown;        /* Predicted for the job itself; 0: not predicted. */
+	double slowdown_others; /* For the worst of its neighbors; likewise. */
+	double score;           /* Of its worst link, at random phases. */
 	uint32_t n_contended, n_leaves;
 	enum reason reason;
 };
@@ -107,14 +106,14 @@ struct advisor_place {
 struct advisor_ranking {
 	struct advisor_place *items; /* Owned.  Best first, all different. */
 	size_t n;
-	double packed_loss;         /* Of the packed place; NAN: there is none. */
-	double gain_low, gain_high; /* Of the best over that, in its iteration time. */
+	double packed_loss;         /* Of the packed place; NAN: none. */
+	double gain_low, gain_high; /* Of the best place over it, in iteration time. */
 };
 
 /*
- * Ranks places of a waiting job: on hosts with enough free slots and, where 'allowed'
- * [hosts of the fabric, by topo_host_number()] is given, allowed[h].  0, -ENOENT,
- * -ENOSPC (none has room) or -EHOSTUNREACH.  Release with advisor_ranking_fini().
+ * Ranks places of a waiting job, on hosts with enough free slots.  If 'allowed' [hosts
+ * of the fabric, by topo_host_number()] is given, only on hosts with allowed[h].  0,
+ * -ENOENT, -ENOSPC (no room) or -EHOSTUNREACH.  Release with advisor_ranking_fini().
  */
 int advisor_rank(const struct advisor *advisor, uint32_t job, const bool *allowed,
 		 struct advisor_ranking *ret_ranking);

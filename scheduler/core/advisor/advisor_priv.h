@@ -19,16 +19,16 @@
 
 struct routes;
 
-/* A job, beside its entry of the same number in the workload. */
+/* A job; its entry in the workload has the same number. */
 struct advisor_job {
-	char *name; /* Owned; NULL: a number that is free. */
+	char *name; /* Owned; NULL: the number is free. */
 	uint32_t number;
 	bool is_shiftable;
-	bool is_touched;            /* Not solved since. */
-	bool is_queued;             /* Also one that was solved with another. */
-	struct advisor_view view;   /* Its arrays are these: */
-	struct advisor_link *links; /* owned, */
-	struct steer_constraint *constraints; /* and owned. */
+	bool is_touched;                      /* Changed since it was solved. */
+	bool is_queued;                       /* Or was, until another job's solve. */
+	struct advisor_view view;             /* Its arrays are the members below. */
+	struct advisor_link *links;           /* Owned. */
+	struct steer_constraint *constraints; /* Owned. */
 	UT_hash_handle hh;
 };
 
@@ -36,14 +36,14 @@ struct advisor {
 	struct topo *topo; /* A reference. */
 	struct routes *routes;
 	struct advisor_opts opts;
-	struct workload workload; /* By number; free ones are zeroed. */
-	struct place *place; /* Of the workload; changed while ranking, and put back. */
+	struct workload workload; /* By number; free entries are zeroed. */
+	struct place *place; /* Of the workload; ranking changes and restores it. */
 	VEC(struct advisor_job *) jobs; /* Owned.  By number. */
 	struct advisor_job *by_name;
 	VEC(uint32_t) free_numbers;
 	VEC(uint32_t) touched; /* A queue, from 'first_touched' on. */
 	size_t first_touched;
-	int64_t *given_slots; /* Owned.  By node: as the scheduler says; -1: nothing. */
+	int64_t *given_slots; /* Owned.  By node: the scheduler's number; -1: none. */
 	uint64_t revision;
 	uint32_t n_components;
 };
@@ -51,7 +51,7 @@ struct advisor {
 /* For the functions of advise_internal.h. */
 struct advise_ctx advisor_ctx(const struct advisor *advisor);
 
-/* Solves the component of 'job', which is put, and stores its views. */
+/* Solves the component of 'job', which is placed, and stores its views. */
 void advisor_solve(struct advisor *advisor, uint32_t job);
 
 #endif

@@ -15,17 +15,17 @@
 
 #define DEFAULT_CANDIDATES 20
 
-/* Moves of the search, in routed flows: for 50 ms at 10,000 jobs. */
+/* Moves of the search, counted in routed flows: 50 ms with 10,000 jobs. */
 #define SEARCH_FLOWS 4000
 #define MIN_TRIES    10
 #define MAX_TRIES    200
 
-/* Places that are predicted, the neighbors with which, and how. */
+/* Number of predicted places, their neighbors, and the runs. */
 #define N_PREDICTED        3
 #define PREDICT_MAX_JOBS   12
 #define PREDICT_RUNS       3
 #define PREDICT_ITERATIONS 15
-/* Flows of one prediction beyond which it is left out. */
+/* Predictions that would start more flows are omitted. */
 #define PREDICT_MAX_COST 40000.0
 
 void
@@ -37,9 +37,9 @@ advisor_ranking_fini(struct advisor_ranking *ranking)
 	*ranking = (struct advisor_ranking){ 0 };
 }
 
-/* ---- What is free ---------------------------------------------------------------- */
+/* ---- Free slots ------------------------------------------------------------------ */
 
-/* Sets free slots as the cluster's scheduler says; returns those before, to restore. */
+/* Sets free slots as the scheduler reports them; returns the old ones. */
 static int64_t *
 set_free_slots(const struct advisor *advisor, const bool *allowed)
 {
@@ -73,7 +73,7 @@ reset_free_slots(const struct advisor *advisor, int64_t *were)
 /* ---- Prediction ------------------------------------------------------------------ */
 
 struct forecast {
-	double own[PREDICT_RUNS]; /* Slowdown of the job, a run. */
+	double own[PREDICT_RUNS]; /* Slowdown of the job, by run. */
 	double others;            /* Mean slowdown of the worst of the others. */
 	double score;
 	bool is_known;
@@ -97,7 +97,7 @@ score_here(const struct advisor *advisor, uint32_t job)
 	return worst;
 }
 
-/* The better of sharing links fairly and taking turns, by the sum of weight / slowdown. */
+/* The better of sharing links and taking turns, by the sum of weight / slowdown. */
 static void
 predict_better(const struct advisor *advisor, struct predict_job *jobs,
 	       const struct component *component, struct prediction *ret_prediction)
@@ -125,7 +125,7 @@ predict_better(const struct advisor *advisor, struct predict_job *jobs,
 	prediction_fini(&turns);
 }
 
-/* How the job, put where it is now, would fare. */
+/* Predicts the job at its present place. */
 static void
 forecast_here(const struct advisor *advisor, uint32_t job,
 	      struct forecast *ret_forecast)
@@ -192,7 +192,7 @@ reason_of(const struct advisor_place *item, bool packed_is_contended)
 {
 	if (item->n_contended == 0)
 		return packed_is_contended ? REASON_PLACED_APART : REASON_ISOLATED;
-	/* What excess is left, all phases left to chance. */
+	/* Decides by the remaining excess at random phases. */
 	return item->score > 1 - ADVISE_NO_EXCESS_FRAC ? REASON_FITS : REASON_NO_ROOM;
 }
 

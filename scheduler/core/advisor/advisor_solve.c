@@ -18,7 +18,7 @@
 
 #define MAX_JOBS 16
 
-/* What predictions may cost, in flows; far below ADVISE_EFFORT_FLOWS. */
+/* Limit of predictions, in flows; far below ADVISE_EFFORT_FLOWS. */
 #define EFFORT_FLOWS 1e5
 #define ITERATIONS   15
 #define RESTARTS     1
@@ -58,7 +58,7 @@ is_same_view(const struct advisor_view *a, const struct advisor_view *b)
 		       a->n_constraints * sizeof *a->constraints) == 0);
 }
 
-/* Takes 'links' and 'edges'; raises the revision if anything is another. */
+/* Takes 'links' and 'edges'; raises the revision if anything differs. */
 static void
 store_view(struct advisor *advisor, uint32_t job, const struct advisor_view *view)
 {
@@ -83,8 +83,8 @@ store_view(struct advisor *advisor, uint32_t job, const struct advisor_view *vie
 /* ---- Locked periods -------------------------------------------------------------- */
 
 /*
- * Periods for jobs of which some can only be kept in phase, so that they have windows
- * at all; NULL if they all can take turns, or if contention costs less than idle time.
+ * Locked periods, if some jobs can only be kept in phase, so that they have windows;
+ * NULL if all can take turns, or if contention costs less than idle time.
  */
 static int64_t *
 locked_periods(const struct workload *workload)
@@ -113,7 +113,7 @@ locked_periods(const struct workload *workload)
 	return NULL;
 }
 
-/* The jobs as they are when they idle until their locked periods are over. */
+/* Changes the jobs as if they idled until the end of their locked periods. */
 static void
 lock_jobs(struct workload *workload, const int64_t *locked_us)
 {
@@ -127,10 +127,10 @@ lock_jobs(struct workload *workload, const int64_t *locked_us)
 
 struct question {
 	struct workload workload;
-	bool *is_fixed; /* Owned, as all here; by number in the component. */
+	bool *is_fixed; /* Owned, as the others; by number in the component. */
 	int64_t *start_us;
 	bool *is_inner;     /* All its neighbors are in the component. */
-	int64_t *locked_us; /* NULL: none is. */
+	int64_t *locked_us; /* NULL: no job is locked. */
 };
 
 static bool
@@ -174,7 +174,7 @@ question_init(struct question *q, const struct advisor *advisor,
 		struct work_job *copy = &q->workload.jobs[i];
 
 		work_job_copy(&advisor->workload.jobs[job], copy);
-		/* Shifts are phases on one clock, and not delays of an arrival. */
+		/* Shifts are phases on one clock, not delays of an arrival. */
 		copy->arrival_ns = 0;
 		copy->shift_ns = 0;
 		copy->stop_ns = ENGINE_NEVER;
@@ -218,7 +218,7 @@ links_of(const struct advice *advice)
 	return links;
 }
 
-/* The edges that have number 'i' of the component at one end, by the jobs' own numbers. */
+/* The constraints of job 'i' of the component, with the advisor's numbers of jobs. */
 static struct steer_constraint *
 edges_of(const struct phase_constraints *edges, const struct component *component,
 	 uint32_t i, size_t *ret_n)
@@ -238,7 +238,7 @@ edges_of(const struct phase_constraints *edges, const struct component *componen
 	return mine.items;
 }
 
-/* Whether anything is to be done to the job. */
+/* Whether the advice requires an action on the job. */
 static bool
 is_acted_on(const struct advice *advice)
 {
@@ -290,7 +290,7 @@ store_views(struct advisor *advisor, const struct component *component,
 	}
 }
 
-/* A job that nothing can exceed a link with. */
+/* Stores the view of a job that can exceed no link with another. */
 static void
 store_alone(struct advisor *advisor, uint32_t job)
 {
@@ -335,7 +335,7 @@ advisor_solve(struct advisor *advisor, uint32_t job)
 		return;
 	}
 	question_init(&q, advisor, &component);
-	/* One with more neighbors than are taken is never among all of them. */
+	/* A job with neighbors outside the component keeps its view. */
 	for (size_t i = 0; i < component.n_jobs; i++)
 		q.is_inner[i] |= component.jobs[i] == job;
 	ctx.opts.is_fixed = q.is_fixed;
@@ -344,7 +344,7 @@ advisor_solve(struct advisor *advisor, uint32_t job)
 	ctx.opts.effort_flows = EFFORT_FLOWS;
 	if (ctx.opts.n_iterations == 0)
 		ctx.opts.n_iterations = ITERATIONS;
-	/* Each was routed on this fabric before. */
+	/* All of these jobs were routed on this fabric before. */
 	BUG_ON(advise(&q.workload, advisor->topo, advisor->routes, &ctx.opts, &set) <
 	       0);
 	shift_us = xcalloc(component.n_jobs + 1, sizeof *shift_us);

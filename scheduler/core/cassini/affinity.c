@@ -74,7 +74,7 @@ affinity_free(struct affinity *graph)
 	free(graph);
 }
 
-/* Gives the number 'part' to all that can be reached from 'start'. */
+/* Assigns the number 'part' to all vertices reachable from 'start'. */
 static void
 flood(const struct affinity *graph, uint32_t start, uint32_t part, uint32_t *parts,
       uint32_t *stack)
@@ -108,7 +108,7 @@ affinity_components(const struct affinity *graph, uint32_t *ret_of_job,
 	for (uint32_t v = 0; v < n; v++)
 		parts[v] = AFFINITY_NONE;
 
-	/* Every part with an edge has a job. */
+	/* Every part with an edge contains a job. */
 	for (uint32_t job = 0; job < graph->n_jobs; job++)
 		if (parts[job] == AFFINITY_NONE &&
 		    graph->first[job] < graph->first[job + 1])
@@ -129,7 +129,7 @@ affinity_has_loop(const struct affinity *graph)
 {
 	uint32_t n = n_vertices(graph), n_used = 0;
 
-	/* A forest has as many edges as vertices, less one for each tree. */
+	/* A forest has as many edges as vertices minus trees. */
 	for (uint32_t v = 0; v < n; v++)
 		if (graph->first[v] < graph->first[v + 1])
 			n_used++;
@@ -142,7 +142,7 @@ affinity_has_loop_round(const struct affinity *graph, uint32_t job)
 	uint32_t n = n_vertices(graph), n_here = 0;
 	uint32_t *parts = xcalloc((size_t)n + 1, sizeof *parts);
 	uint32_t *stack = xcalloc((size_t)n + 1, sizeof *stack);
-	size_t n_arcs = 0; /* Both ways of each edge. */
+	size_t n_arcs = 0; /* Both directions of each edge. */
 
 	for (uint32_t v = 0; v < n; v++)
 		parts[v] = AFFINITY_NONE;
@@ -165,8 +165,8 @@ wrap(int64_t x, int64_t period)
 }
 
 /*
- * Gives their shifts to the jobs that share link vertex 'link' with 'job', over
- * which the walk came, and puts them into the queue.  Returns its new length.
+ * Assigns shifts to the jobs that share link vertex 'link' with 'job', from which the
+ * walk came, and appends them to the queue.  Returns its new length.
  */
 static size_t
 stitch_link(const struct affinity *graph, uint32_t job, const struct arc *to_link,

@@ -40,24 +40,24 @@ struct affinity;
 
 /*
  * Returns a new graph over jobs and links numbered from 0; free it with
- * affinity_free().  Copies 'edges', of which no two may be the same pair.
- * Jobs and links without an edge may be there: they are parts of their own.
+ * affinity_free().  Copies 'edges', which must be distinct pairs.  A job or link
+ * without an edge is a part of its own.
  */
 struct affinity *affinity_new(uint32_t n_jobs, uint32_t n_links,
 			      const struct affinity_edge *edges, size_t n_edges);
 void affinity_free(struct affinity *graph); /* Accepts NULL. */
 
 /*
- * Numbers the connected parts that have an edge, in the order of their lowest
- * job, and returns how many there are.  Either output may be NULL; they have
- * room for all jobs and all links, and get AFFINITY_NONE where there is no edge.
+ * Numbers the connected parts that have an edge, in the order of their lowest job, and
+ * returns how many there are.  Either output may be NULL; they have room for all jobs
+ * and all links, and get AFFINITY_NONE for those without an edge.
  */
 uint32_t affinity_components(const struct affinity *graph, uint32_t *ret_of_job,
 			     uint32_t *ret_of_link);
 
-/* Is there a loop?  Two jobs that share two links are one. */
+/* True if there is a loop.  Two jobs that share two links form one. */
 bool affinity_has_loop(const struct affinity *graph);
-/* Is there one in the connected part of 'job'? */
+/* True if there is a loop in the connected part of 'job'. */
 bool affinity_has_loop_round(const struct affinity *graph, uint32_t job);
 
 /*

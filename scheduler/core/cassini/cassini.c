@@ -74,7 +74,7 @@ compare_jobs(const void *pa, const void *pb)
 	return (a->job > b->job) - (a->job < b->job);
 }
 
-/* By all that makes a circle; 0 for twins. */
+/* Compares everything that determines a circle; 0 for twins. */
 static int
 compare_circles(const struct vertex *a, const struct vertex *b)
 {
@@ -101,7 +101,7 @@ compare_links(const void *pa, const void *pb)
 	return (a->link > b->link) - (a->link < b->link);
 }
 
-/* compare_circles(), the lower link first among twins. */
+/* As compare_circles(), twins by link. */
 static int
 compare_vertices(const void *pa, const void *pb)
 {
@@ -110,7 +110,7 @@ compare_vertices(const void *pa, const void *pb)
 	return order != 0 ? order : compare_links(pa, pb);
 }
 
-/* Keeps of twins the one of the lowest link. */
+/* Keeps one of each group of twins: the one with the lowest link. */
 static void
 merge_twins(struct plan *plan)
 {

@@ -72,23 +72,23 @@ struct joint_result *cassini_solve(const struct joint_problem *problem,
 				   const struct cassini_opts *opts);
 
 /*
- * The same, and where it returns a result, tells the placement's score (-INFINITY with
- * a loop) and of how many links it is the mean.
+ * The same.  If it returns a result, '*ret_score' is the placement's score (-INFINITY
+ * with a loop), a mean over '*ret_n_links' links.
  */
 struct joint_result *cassini_solve_scored(const struct joint_problem *problem,
 					  const struct cassini_opts *opts,
 					  double *ret_score, size_t *ret_n_links);
 
 /*
- * The paper's score of a placement: the mean over V of Table 1's score.
- * -INFINITY if it is to be discarded (a loop; see 'newcomer'), NAN if it is malformed.
+ * The paper's score of a placement: the mean over V of Table 1's score. -INFINITY if it
+ * must be discarded (a loop; see 'newcomer'), NAN if it is malformed.
  */
 double cassini_score(const struct joint_problem *problem,
 		     const struct cassini_opts *opts);
 
 struct cassini_choice {
-	size_t best;     /* Index among the candidates; SIZE_MAX: none is left. */
-	size_t n_scored; /* Candidates looked at: at most ten. */
+	size_t best;     /* Index among the candidates; SIZE_MAX: none remains. */
+	size_t n_scored; /* Candidates evaluated: at most ten. */
 	double scores[CASSINI_MAX_CANDIDATES]; /* As cassini_score(). */
 	struct joint_result *result;           /* Owned.  Of the best; NULL: none. */
 };

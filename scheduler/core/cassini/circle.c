@@ -10,10 +10,10 @@
 #include "scheduler/core/profile/profile.h"
 #include "scheduler/core/solve/step_function.h"
 
-/* Two scores closer than this are the same: sums of 72 terms round. */
+/* Scores closer than this are equal: sums of 72 terms round. */
 #define SCORE_EPSILON 1e-12
 
-/* Combinations tried one by one: three jobs at most, each over a full turn. */
+/* Limit of exhaustive search: three jobs at most, each over a full turn. */
 #define MAX_COMBINATIONS ((CIRCLE_N_ANGLES + 1) * (CIRCLE_N_ANGLES + 1))
 
 #define MAX_ROUNDS 10
@@ -160,7 +160,7 @@ circle_score(const struct circle *circle, const unsigned *turns)
 	return score_of_demand(demand_bps, circle->capacity_bps);
 }
 
-/* The job to hold still: the first of those with the most copies. */
+/* The job held still: the first one with the most copies. */
 static size_t
 find_reference(const struct circle *circle)
 {
@@ -172,7 +172,7 @@ find_reference(const struct circle *circle)
 	return reference;
 }
 
-/* Can all combinations of rotations be tried? */
+/* True if all combinations of rotations can be tried. */
 static bool
 are_few(const struct circle *circle, size_t reference)
 {
@@ -222,7 +222,7 @@ solve_exhaustively(const struct circle *circle, size_t reference, unsigned *ret_
 	return best;
 }
 
-/* Turns job 'job' to the first of its best angles, the others held. */
+/* Turns job 'job' to the first of its best angles; the others stay. */
 static double
 turn_one(const struct circle *circle, size_t job, unsigned *turns, double score)
 {

@@ -69,8 +69,8 @@ struct circle {
 };
 
 /*
- * Lays 'n_jobs' jobs (at least one) on a circle of 'capacity_bps' (above 0).
- * Borrows nothing after it returns.  Release with circle_fini().
+ * Places 'n_jobs' jobs (at least one) on a circle of 'capacity_bps' (above 0).  Borrows
+ * nothing.  Release with circle_fini().
  */
 void circle_init(struct circle *circle, const struct circle_job *jobs, size_t n_jobs,
 		 double capacity_bps);
@@ -80,12 +80,12 @@ void circle_fini(struct circle *circle);
 double circle_score(const struct circle *circle, const unsigned *turns);
 
 /*
- * Looks for the rotations with the best score, the first such in the order of
- * angles, with the job of the most copies held at 0 (only differences matter,
- * and its range is the smallest).  All combinations are tried for two and three
- * jobs, and for more where they are no more than that; otherwise cyclic
- * coordinate search, from 0 and from 'n_restarts' random starts, ten rounds
- * each.  Returns the score and fills 'ret_turns', one a job.
+ * Finds the rotations with the best score, the first of equals in the order of angles.
+ * The job with the most copies is held at 0 (only differences matter, and its range is
+ * the smallest).  Tries all combinations of two and three jobs, and of more if there
+ * are no more of them; otherwise uses cyclic coordinate search, from 0 and from
+ * 'n_restarts' random starts, ten rounds each.  Returns the score and fills 'ret_turns'
+ * by job.
  */
 double circle_solve(const struct circle *circle, uint64_t seed, unsigned n_restarts,
 		    unsigned *ret_turns);
@@ -97,8 +97,8 @@ int64_t circle_shift_ticks(const struct circle_ring *ring, unsigned turn);
 int64_t circle_period_ticks(int64_t period_us);
 
 /*
- * A shift in ticks as microseconds of the job's real period, which may not be
- * whole milliseconds: the share of an iteration is kept.  In [0, period_us).
+ * Converts a shift in ticks to microseconds of the job's real period, which may not be
+ * whole milliseconds; keeps the share of an iteration.  In [0, period_us).
  */
 int64_t circle_ticks_to_us(int64_t ticks, int64_t period_us);
 

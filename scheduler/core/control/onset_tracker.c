@@ -45,7 +45,7 @@ onset_tracker_refine(struct onset_tracker *t, double before_ns, double comm_ns)
 	t->comm_ns = comm_ns;
 }
 
-/* What of the collectives' time was others' doing; follows their usual length. */
+/* The collectives' time caused by other jobs; updates their usual length. */
 static double
 take_comm(struct onset_tracker *t, double comm_ns, enum onset_contention company)
 {
@@ -74,7 +74,7 @@ cusum_reset(struct onset_tracker *t)
 	t->n_cusum[0] = t->n_cusum[1] = 0;
 }
 
-/* Takes a residual; returns the bias that it tells of, or 0. */
+/* Takes a residual; returns the bias that it shows, or 0. */
 static double
 cusum_take(struct onset_tracker *t, double off_ns)
 {
@@ -162,7 +162,7 @@ is_possible(const struct steer_report *r)
 	       r->begin_ns - r->enter_ns <= ONSET_MAX_GAP_NS;
 }
 
-/* True if it can be of the same run of iterations, with some lost in between. */
+/* True if the report can continue the same run, with some iterations lost. */
 static bool
 can_follow(const struct onset_tracker *t, const struct steer_report *r)
 {
@@ -182,7 +182,7 @@ onset_tracker_report(struct onset_tracker *t, const struct steer_report *r,
 
 	if (!is_possible(r))
 		return ONSET_REFUSED;
-	/* Once it may be a report gone astray; the next one is where the job is. */
+	/* The first one may be a stray report; the next one resynchronizes. */
 	if (!goes_on && t->n_refused++ == 0)
 		return ONSET_REFUSED;
 	interval_ns = (double)(r->enter_ns - t->begin_ns);

@@ -29,14 +29,14 @@
 
 struct steer_report;
 
-#define ONSET_N_ODD   3 /* Odd samples running that change the regime. */
-#define ONSET_N_KNOWN 4 /* Samples from which on the period is relied on. */
+#define ONSET_N_ODD   3 /* Consecutive odd samples that change the regime. */
+#define ONSET_N_KNOWN 4 /* Samples after which the period is trusted. */
 
 enum onset_event {
-	ONSET_REFUSED, /* Impossible: nothing has changed. */
+	ONSET_REFUSED, /* Impossible: ignored. */
 	ONSET_SYNCED,  /* The first report, or after a gap: a phase, no sample. */
 	ONSET_NORMAL,
-	ONSET_ODD,     /* Once or twice so far. */
+	ONSET_ODD,     /* Only once or twice so far. */
 	ONSET_CHANGED, /* The regime has changed. */
 };
 
@@ -44,12 +44,12 @@ struct onset_tracker {
 	bool has_begun;
 	uint64_t number;
 	int64_t begin_ns;   /* Of the last iteration. */
-	double period_ns;   /* Free; 0: not known. */
+	double period_ns;   /* Free; 0: unknown. */
 	double sd_ns;       /* Of one sample. */
-	double comm_ns;     /* Usual time in collectives; 0: not known. */
-	uint32_t n_comm;    /* Iterations that it was learned from. */
+	double comm_ns;     /* Usual time in collectives; 0: unknown. */
+	uint32_t n_comm;    /* Iterations in that estimate. */
 	double stretch_ns;  /* Of the collectives of the last sample. */
-	double ahead_ns;    /* Stretch that is expected of the iteration under way. */
+	double ahead_ns;    /* Expected stretch of the current iteration. */
 	uint64_t n_samples; /* Since the regime began. */
 	uint64_t n_reports;
 	double cusum_up, cusum_down, cusum_sum_ns[2];
@@ -58,16 +58,16 @@ struct onset_tracker {
 	double odd_sum_ns;
 };
 
-/* 'period_ns', 'comm_ns' and 'sd_ns' as a profile has them; 0: not known. */
+/* 'period_ns', 'comm_ns' and 'sd_ns' are the profile's; 0: unknown. */
 void onset_tracker_init(struct onset_tracker *track, double period_ns, double comm_ns,
 			double sd_ns);
 
-/* Whether jobs that it shares a link with sent at the same time in the last iteration. */
+/* Whether jobs on the same links sent at the same time in the last iteration. */
 enum onset_contention {
 	ONSET_ISOLATED,
-	ONSET_MAYBE_CONTENDED, /* So near that they may have. */
+	ONSET_MAYBE_CONTENDED, /* They may have: too close to tell. */
 	ONSET_CONTENDED,
-	ONSET_UNKNOWN, /* The jobs that it shares links with are not known. */
+	ONSET_UNKNOWN, /* The jobs on the same links are unknown. */
 };
 
 enum onset_event onset_tracker_report(struct onset_tracker *track,
@@ -75,15 +75,15 @@ enum onset_event onset_tracker_report(struct onset_tracker *track,
 				      enum onset_contention company);
 
 /*
- * Takes how long the collectives of the last iteration would have taken in isolation,
- * as estimated from an iteration in which others sent for a while.
+ * Takes an estimate of the isolated length of the last iteration's collectives, derived
+ * from an iteration in which others sent for a while.
  */
 void onset_tracker_learn_isolated(struct onset_tracker *track, double comm_ns);
 
 /*
- * Takes the time in collectives of a better profile; 'before_ns' is that of the profile
- * before.  If the two differ, the new one replaces the tracked value unless enough
- * iterations were seen, and the period changes by as much, as its computing stays.
+ * Takes the time in collectives of a better profile; 'before_ns' is the previous
+ * profile's.  If they differ, the new one replaces the tracked value unless enough
+ * iterations were seen; the period changes by the same amount, because computing stays.
  */
 void onset_tracker_refine(struct onset_tracker *track, double before_ns,
 			  double comm_ns);

@@ -5,7 +5,7 @@
 
 #include "scheduler/core/control/control_constants.h"
 
-/* The multiple of 'base_us' that the period fits into; 0: more than we lock to. */
+/* The multiple of 'base_us' that holds the period; 0: above the limit. */
 static int64_t
 multiple(int64_t period_us, int64_t base_us)
 {
@@ -30,7 +30,7 @@ cost_of(const int64_t *period_us, size_t n, int64_t base_us)
 	return sum / (double)n;
 }
 
-/* The two longest bursts together. */
+/* The sum of the two longest bursts. */
 static int64_t
 least_base_us(const int64_t *busy_us, size_t n)
 {
@@ -47,7 +47,7 @@ least_base_us(const int64_t *busy_us, size_t n)
 	return n > 1 ? first_us + second_us : first_us;
 }
 
-/* A job that the base misses by a little gets room as well: none outruns its lock. */
+/* Rounds up even if the base is slightly too short, so that no job outruns its lock. */
 static void
 lock_to(const int64_t *period_us, size_t n, int64_t base_us, int64_t *ret_locked_us)
 {
@@ -71,7 +71,7 @@ period_lock_find(const int64_t *period_us, const int64_t *busy_us, size_t n,
 	int64_t least_us = least_base_us(busy_us, n), best_us = 0;
 	double best = INFINITY;
 
-	/* At the cheapest base some period is a multiple of it, or it just has room. */
+	/* At the cheapest base, a period is a multiple of it, or just fits. */
 	for (size_t i = 0; i <= n; i++) {
 		for (int64_t p = 1; p <= (i < n ? PERIOD_LOCK_MAX_MULTIPLE : 1); p++) {
 			int64_t base_us = i < n ? (period_us[i] + p - 1) / p : least_us;

@@ -25,8 +25,8 @@
 #define PERIOD_LOCK_MAX_MULTIPLE 4
 
 /*
- * Finds the cheapest locked periods of 'n' jobs.  busy_us[]: how long each sends in a
- * period; the sum of any two fits into the base.  Returns the cost, 0 or more, or
+ * Finds the cheapest locked periods of 'n' jobs. busy_us[]: how long each job sends in
+ * a period; the base holds the sum of any two.  Returns the cost, 0 or more, or
  * INFINITY if there is no lock ('ret_locked_us' is then unchanged).  O(n^2).
  */
 double period_lock_find(const int64_t *period_us, const int64_t *busy_us, size_t n,

@@ -13,7 +13,7 @@
 #include "scheduler/core/solve/pair.h"
 #include "scheduler/core/solve/step_function.h"
 
-/* One pair on one link. */
+/* One pair of jobs on one link. */
 struct contact {
 	uint32_t a, b;
 	double factor_a, factor_b, capacity_bps;
@@ -87,7 +87,7 @@ compare_contacts(const void *x, const void *y)
 	       (m->capacity_bps < n->capacity_bps);
 }
 
-/* Pairs of jobs that exceed a link together, by pair. */
+/* Finds the pairs of jobs that exceed a link together, sorted by pair. */
 static void
 find_contacts(const struct joint_problem *problem, contact_vec *contacts)
 {
@@ -115,14 +115,14 @@ find_contacts(const struct joint_problem *problem, contact_vec *contacts)
 	sort_items(contacts->items, contacts->n, compare_contacts);
 }
 
-/* A pair, over all links that it shares. */
+/* A pair of jobs, on all links that it shares. */
 struct pair {
 	const struct contact *contacts;
 	size_t n;
 	struct profile a, b; /* Borrowing; with the period that is kept. */
 };
 
-/* The worst of the links, over its capacity. */
+/* The excess of the worst link, as a share of its capacity. */
 static double
 excess_frac(const struct pair *p, int64_t shift_us)
 {
@@ -140,7 +140,7 @@ excess_frac(const struct pair *p, int64_t shift_us)
 }
 
 /*
- * How far from 'shift_us' in the direction of 'sign' the excess stays within 'limit'.
+ * How far the excess stays within 'limit', from 'shift_us' in the direction of 'sign'.
  */
 static int64_t
 reach_us(const struct pair *p, int64_t shift_us, int sign, double limit, int64_t g_us)
@@ -165,7 +165,7 @@ reach_us(const struct pair *p, int64_t shift_us, int sign, double limit, int64_t
 	return good_us;
 }
 
-/* False if there is no window to keep, or the window is all there is. */
+/* False if there is no window that can be kept, or the window is the whole period. */
 static bool
 make_window(const struct pair *p, int64_t shift_us,
 	    struct steer_constraint *ret_constraint)
@@ -189,9 +189,7 @@ make_window(const struct pair *p, int64_t shift_us,
 	return true;
 }
 
-/*
- * Back to back, and how wide it is between: as wide as the longer period, or the gcd.
- */
+/* Bursts back to back; the range between is the longer period's, or the gcd's. */
 static bool
 make_bursts(const struct pair *p, struct steer_constraint *ret_constraint)
 {
@@ -211,7 +209,7 @@ make_bursts(const struct pair *p, struct steer_constraint *ret_constraint)
 	return true;
 }
 
-/* ------ All of them ------ */
+/* ------ All constraints ------ */
 
 static int64_t
 kept_period_us(const struct profile *profile, const int64_t *locked_us, uint32_t job)
@@ -242,7 +240,7 @@ make_constraint(const struct joint_problem *problem, const struct contact *conta
 				     contacts[i].factor_b * profile_peak_bps(&p.b)) /
 						    contacts[i].capacity_bps -
 					    1);
-	made.cost = fmin(1, worst); /* How much of a second is lost to the two. */
+	made.cost = fmin(1, worst); /* The share of a second that the pair loses. */
 	if (!make_bursts(&p, &made)) {
 		if (!make_window(&p, relative_us, &made))
 			return;
@@ -258,7 +256,7 @@ make_constraint(const struct joint_problem *problem, const struct contact *conta
 	constraints->items[constraints->n++] = made;
 }
 
-/* True if the constraint is a window that comes again and again, for bursts, too. */
+/* True if the constraint is a repeating window, also for bursts. */
 static bool
 is_window(const struct joint_problem *problem, const int64_t *locked_us,
 	  const struct steer_constraint *e)
@@ -271,7 +269,7 @@ is_window(const struct joint_problem *problem, const int64_t *locked_us,
 
 /*
  * Jobs that share a window with a job that can only be kept in phase are kept in phase
- * as well, and so on along windows: one plan for all of them.
+ * too, transitively: all of them follow one plan.
  */
 static void
 spread_shift(const struct joint_problem *problem, const int64_t *locked_us,

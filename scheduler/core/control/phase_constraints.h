@@ -36,7 +36,7 @@ struct profile;
 struct phase_constraints {
 	struct steer_constraint *items; /* Owned.  Jobs as the problem numbers them. */
 	size_t n;
-	enum steer_mode *modes; /* Owned.  By job: what suits its constraints. */
+	enum steer_mode *modes; /* Owned.  By job: suits its constraints. */
 	size_t n_jobs;
 };
 
@@ -44,16 +44,15 @@ struct phase_constraints {
 int64_t phase_constraints_onset_us(const struct profile *profile);
 
 /*
- * How long the job sends from its onset on, if in one go with at most
+ * How long the job sends from its onset, if contiguously, with at most
  * CONSTRAINT_MAX_IDLE_FRAC of it idle; else 0.
  */
 int64_t phase_constraints_burst_us(const struct profile *profile);
 
 /*
- * Makes the constraints for the shifts that were chosen (one a job; NULL: all 0).
- * 'locked_us' (NULL, or 0 for a job: none) are periods that are kept instead of the
- * profiles' own. Costs O(pairs on a link) evaluations of pair.h.  Release with
- * phase_constraints_fini().
+ * Makes the constraints for the chosen shifts (by job; NULL: all 0).  'locked_us'
+ * (NULL, or 0 for a job: none) replaces the profiles' periods.  Costs O(pairs on a
+ * link) evaluations of pair.h.  Release with phase_constraints_fini().
  */
 void phase_constraints_make(const struct joint_problem *problem,
 			    const int64_t *shift_us, const int64_t *locked_us,

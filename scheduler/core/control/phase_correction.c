@@ -15,15 +15,15 @@ struct problem {
 	const struct phase_correction_constraint *constraints;
 	size_t n_constraints;
 	double margin_frac;
-	double *relative_ns; /* Owned.  An constraint: phi_b - phi_a, at wrap 0. */
+	double *relative_ns; /* Owned.  By constraint: phi_b - phi_a, at wrap 0. */
 	int *wraps;          /* Owned. */
-	double *delay_ns;    /* Owned.  Scratch: so far, */
-	double cost;         /* what they cost, */
-	int32_t *because_of; /* and the constraint that asks for each, or -1.  Owned. */
+	double *delay_ns;    /* Owned.  Scratch: present delays. */
+	double cost;         /* Cost of these. */
+	int32_t *because_of; /* Owned.  Constraint behind each delay, or -1. */
 	uint32_t *seen_in;   /* Scratch.  Owned. */
-	size_t n_left;       /* Edges that may still be looked at. */
-	bool is_circle;      /* Why it failed: because_of has a circle, through ... */
-	uint32_t on_circle;  /* ... this job. */
+	size_t n_left;       /* Constraints that may still be visited. */
+	bool is_circle;      /* It failed because 'because_of' has a circle. */
+	uint32_t on_circle;  /* A job on that circle. */
 };
 
 /* The phase of b against a in [lo, lo + modulus). */
@@ -60,7 +60,7 @@ raise(struct problem *p, size_t constraint, uint32_t to, double at_least_ns)
 	return true;
 }
 
-/* The job at the other end of the constraint that asks for the delay of 'job'. */
+/* The job at the other end of the constraint that requires the delay of 'job'. */
 static uint32_t
 asked_by(const struct problem *p, uint32_t job)
 {
@@ -70,7 +70,7 @@ asked_by(const struct problem *p, uint32_t job)
 	return e->a == job ? e->b : e->a;
 }
 
-/* True if delays ask for each other in a circle: they would grow for ever. */
+/* True if delays require each other in a circle, and so grow without bound. */
 static bool
 has_circle(struct problem *p)
 {
@@ -101,8 +101,8 @@ is_within_reach(const struct problem *p)
 }
 
 /*
- * The least delays for the wraps as they are; returns their cost, or INFINITY if there
- * are none or they cost 'limit' or more.  Delays only ever grow, so that is known soon.
+ * The least delays for the present wraps; returns their cost, or INFINITY if there are
+ * none or they cost 'limit' or more.  Delays only grow, so this is known early.
  */
 static double
 solve_wraps(struct problem *p, double limit)
@@ -165,7 +165,7 @@ search_all(struct problem *p, double *best_delay_ns)
 	return best;
 }
 
-/* Tries the next copy of a constraint's window, to either side; true if it is better. */
+/* Tries the next copies of a constraint's window; true if one is better. */
 static bool
 try_constraint(struct problem *p, size_t i, double *best, double *best_delay_ns)
 {
@@ -185,7 +185,7 @@ try_constraint(struct problem *p, size_t i, double *best, double *best_delay_ns)
 	return false;
 }
 
-/* A circle that asks for too much: one of its constraints has to give way, and no other. */
+/* Resolves a circle: one of its constraints must change, and no other. */
 static bool
 break_circle(struct problem *p, double *best, double *best_delay_ns)
 {
@@ -203,7 +203,7 @@ break_circle(struct problem *p, double *best, double *best_delay_ns)
 	return is_broken;
 }
 
-/* One constraint at a time, as long as it helps. */
+/* Changes one constraint at a time, as long as the cost falls. */
 static double
 search_one_by_one(struct problem *p, double *best_delay_ns)
 {
@@ -247,7 +247,7 @@ phase_correction_solve(const struct phase_correction_job *jobs, size_t n_jobs,
 
 		p.relative_ns[i] = relative_ns(jobs, e);
 		late_ns = p.relative_ns[i] - e->hi_ns;
-		/* Before the next copy: b waits.  After this one: a does. */
+		/* Before the next copy b waits, after this one a does. */
 		if (late_ns > 0 &&
 		    jobs[e->a].weight * late_ns >
 			    jobs[e->b].weight *

@@ -33,7 +33,7 @@
 
 struct phase_correction_job {
 	double phase_ns;
-	double weight; /* Of a second of delay; 0 or more. */
+	double weight; /* Cost of a second of delay; 0 or more. */
 	bool is_fixed; /* Cannot be delayed. */
 };
 
@@ -43,16 +43,16 @@ struct phase_correction_constraint {
 };
 
 /*
- * Finds the delays that bring all constraints at least 'margin_frac' (0 to 1) of half
- * their width into their windows; a fixed job is not delayed.  Returns 0, or -ERANGE if
- * there are no such delays.
+ * Finds the delays that bring all constraints into their windows, at least by
+ * 'margin_frac' (0 to 1) of half their width; fixed jobs are not delayed.  Returns 0,
+ * or -ERANGE if there are no such delays.
  */
 int phase_correction_solve(const struct phase_correction_job *jobs, size_t n_jobs,
 			   const struct phase_correction_constraint *constraints,
 			   size_t n_constraints, double margin_frac,
 			   double *ret_delay_ns);
 
-/* How far the constraint is outside of its window: 0 within, negative before, else after. */
+/* Distance from the constraint's window: 0 within, negative before, positive after. */
 double phase_correction_error_ns(const struct phase_correction_job *jobs,
 				 const struct phase_correction_constraint *constraint);
 

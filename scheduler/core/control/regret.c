@@ -21,7 +21,7 @@ arm_take(struct regret_arm *arm, double cost)
 	arm->m2 += off * (cost - arm->mean);
 }
 
-/* Of the mean: its standard error. */
+/* Standard error of the mean. */
 static double
 arm_error(const struct regret_arm *arm)
 {
@@ -49,7 +49,7 @@ turns_cost(const struct regret *l)
 	       (l->turns.n + REGRET_PREDICTED_N);
 }
 
-/* True if turns are predicted to be so much better that they are taken unseen. */
+/* True if turns are predicted to be so good that they need no measurement. */
 static bool
 is_clear(const struct regret *l, double clear_frac)
 {
@@ -58,7 +58,7 @@ is_clear(const struct regret *l, double clear_frac)
 		       fmax(REGRET_SURE_COST, (1 - clear_frac) * l->predicted_share);
 }
 
-/* By what was seen of both. */
+/* The measured advantage of turns, in standard errors. */
 static double
 advantage_in_errors(const struct regret *l)
 {
@@ -80,7 +80,7 @@ change_over(struct regret *l, bool is_turning)
 static void
 give_up(struct regret *l)
 {
-	/* What was never measured is measured first. */
+	/* An option without measurements is measured first. */
 	l->is_resting = l->share.n >= REGRET_MIN_BLOCKS;
 	if (l->is_resting)
 		l->rest_blocks =
@@ -105,8 +105,8 @@ consider_sharing(struct regret *l)
 }
 
 /*
- * By what was measured, or else by the prediction.  A measurement of turns that is old
- * may have been bad luck: it counts at the better end of its error.
+ * Decides by measurements, or else by the prediction.  An old measurement of turns may
+ * have been bad luck: it counts at the better end of its error.
  */
 static bool
 turns_pay(const struct regret *l, bool is_long_ago)

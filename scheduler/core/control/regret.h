@@ -38,29 +38,29 @@
 #define REGRET_REST_BLOCKS   32
 
 struct regret_arm {
-	double mean, m2; /* Of blocks; sum of squares about it. */
+	double mean, m2; /* Mean of blocks; sum of squared deviations. */
 	uint32_t n;
 };
 
 struct regret {
-	double predicted_share, predicted_turns; /* Costs; both 0: no turns to take. */
+	double predicted_share, predicted_turns; /* Costs; both 0: no turns possible. */
 	struct regret_arm share, turns;
 	bool is_turning, is_resting;
-	uint32_t n_blocks; /* Since it last changed over. */
+	uint32_t n_blocks; /* Since the last change of choice. */
 	uint32_t rest_blocks;
 	double regret;
 };
 
-/* Starts with nothing known. */
+/* Starts without knowledge. */
 void regret_init(struct regret *learn);
 
 /*
- * Takes the predicted costs, beyond those of isolated jobs; turns that are not to be
- * taken at all cost INFINITY.
+ * Takes the predicted costs beyond those of isolated jobs; INFINITY for turns that must
+ * not be taken.
  */
 void regret_predict(struct regret *learn, double share, double turns);
 
-/* Takes the cost of a block, in which the jobs did what 'is_turning' says. */
+/* Takes the cost of a block with the choice in 'is_turning'. */
 void regret_take(struct regret *learn, double cost);
 
 #endif

@@ -17,8 +17,8 @@ enum state {
 
 struct player {
 	enum state state;
-	double due_ns;  /* Computes until then, or has waited since. */
-	double left_ns; /* To send, alone. */
+	double due_ns;  /* Computes until then, or has waited since then. */
+	double left_ns; /* Remaining time to send, in isolation. */
 	double first_ns, last_ns;
 	unsigned n_done;
 };
@@ -67,7 +67,7 @@ may_send(const struct play *p, size_t i)
 	return true;
 }
 
-/* Those that wait, in the order in which they came. */
+/* Releases waiting jobs, in order of arrival. */
 static void
 let_go(struct play *p)
 {
@@ -86,7 +86,7 @@ let_go(struct play *p)
 	}
 }
 
-/* To the next time at which a job is done with computing or with sending. */
+/* Advances to the next end of computing or sending. */
 static void
 step(struct play *p)
 {
@@ -168,7 +168,7 @@ rollout_play(const struct rollout_job *jobs, size_t n, const double *overload,
 	}
 }
 
-/* The mean; INFINITY if it does harm against 'free'. */
+/* The mean; INFINITY if a job is harmed compared with 'free'. */
 static double
 judge(const double *slowdown, const double *free, size_t n)
 {
@@ -184,7 +184,7 @@ judge(const double *slowdown, const double *free, size_t n)
 	return worst > worst_free + ROLLOUT_MAX_WORST ? INFINITY : sum / (double)n;
 }
 
-/* True if the two would gain, were there no other job. */
+/* True if the two would gain without other jobs. */
 static bool
 pays_as_a_pair(const struct rollout_job *a, const struct rollout_job *b,
 	       double overload)

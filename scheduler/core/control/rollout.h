@@ -24,25 +24,25 @@
 #define ROLLOUT_MAX_JOBS 8
 
 struct rollout_job {
-	double compute_ns, sd_ns; /* An iteration: its computing, with its noise, */
-	double send_ns;           /* and sending, in isolation. */
+	double compute_ns, sd_ns; /* Computing in an iteration; its deviation. */
+	double send_ns;           /* Sending, in isolation. */
 };
 
-/* Which pairs take turns, and what that costs.  Square tables: [i * n + j]. */
+/* Which pairs take turns, and the cost.  Square tables: [i * n + j]. */
 struct rollout {
 	bool takes_turns[ROLLOUT_MAX_JOBS * ROLLOUT_MAX_JOBS]; /* Symmetric. */
 	/*
-	 * A job that would have to wait longer than so many of its own bursts shares
-	 * instead; INFINITY: it waits in any case.
+	 * A job that would wait longer than this many of its own bursts shares instead;
+	 * INFINITY: it always waits.
 	 */
 	double patience;
-	double slowdown[ROLLOUT_MAX_JOBS];      /* Of each job, as predicted, */
-	double free_slowdown[ROLLOUT_MAX_JOBS]; /* and if all shared. */
+	double slowdown[ROLLOUT_MAX_JOBS];      /* Predicted, by job. */
+	double free_slowdown[ROLLOUT_MAX_JOBS]; /* Likewise if all jobs shared. */
 };
 
 /*
- * The slowdown of each job: its mean iteration time over that in isolation. 
- * overload[]: what each loses in a second in which both send, 0 to 1, symmetric.
+ * Predicts the slowdown of each job: its mean iteration time over the isolated one.
+ * overload[]: the loss of each in a second in which both send, 0 to 1, symmetric.
  */
 void rollout_play(const struct rollout_job *jobs, size_t n, const double *overload,
 		  const struct rollout *rollout, double *ret_slowdown);

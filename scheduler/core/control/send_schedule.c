@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Begins of job i that count: that of its iteration under way, and its planned one. */
+/* Relevant begins of job i: that of its present iteration, and its planned one. */
 struct slot {
 	size_t job;
 	double start_ns;
@@ -32,7 +32,7 @@ earliest_ns(const struct slot *slots, size_t n_slots, const double *hold_ns, siz
 	return start_ns;
 }
 
-/* The last job to be done among those that begin before j and share a link with it. */
+/* The last job to end among those that begin before j and share a link with it. */
 static void
 find_after(const struct slot *slots, size_t n_slots, const double *hold_ns, size_t n,
 	   size_t j, double start_ns, size_t *ret_after, double *ret_clear_ns)

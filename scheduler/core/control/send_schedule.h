@@ -22,17 +22,17 @@
 #define SEND_SCHEDULE_MAX_JOBS 24 /* In one plan. */
 
 struct send_schedule_job {
-	double begin_ns; /* Of the iteration under way. */
+	double begin_ns; /* Of the present iteration. */
 	double next_ns;  /* Predicted begin of the next one. */
 	double limit_ns; /* The longest wait; beyond it sharing is cheaper. */
 };
 
 /*
- * Plans 'n' jobs (at most SEND_SCHEDULE_MAX_JOBS).  hold_ns[i * n + j]: how long after
- * the begin of i j may not begin; 0: they share no link.  ret_start_ns[j] is when j can
- * begin: next_ns or later, or next_ns if it would have to wait longer than its limit.
- * ret_after[j] is the job that it would follow most closely, n for none, and
- * ret_clear_ns[j] when that job is done.
+ * Plans 'n' jobs (at most SEND_SCHEDULE_MAX_JOBS). hold_ns[i * n + j]: time after the
+ * begin of i in which j may not begin; 0: they share no link. ret_start_ns[j] is the
+ * planned begin of j: next_ns or later, or next_ns if it would wait longer than its
+ * limit. ret_after[j] is the job that it follows most closely, n for none, and
+ * ret_clear_ns[j] the end of that job.
  */
 void send_schedule_plan(const struct send_schedule_job *jobs, const double *hold_ns,
 			size_t n, double *ret_start_ns, size_t *ret_after,

@@ -85,7 +85,7 @@ steer_set_job(struct steer *s, uint32_t job, const struct steer_job *what)
 	}
 	if (node->mode != what->mode || node->planned_period_ns != period_ns)
 		node->is_fresh = true;
-	/* The cost of sharing stays known when turns begin, not the other way round. */
+	/* The cost of sharing remains known when turns begin, but not vice versa. */
 	if (node->mode == STEER_GATE && what->mode != STEER_GATE)
 		group_forget(node);
 	node->mode = what->mode;
@@ -113,7 +113,7 @@ steer_remove_job(struct steer *s, uint32_t job)
 
 /* ------ Reports ------ */
 
-/* How long that burst took; as long as in isolation if not reported yet. */
+/* The length of that burst; the isolated length if not reported yet. */
 static double
 length_ns(const struct peer *peer, size_t k)
 {
@@ -123,8 +123,8 @@ length_ns(const struct peer *peer, size_t k)
 }
 
 /*
- * Whether others sent at the same time in the iteration that has ended.  A burst whose
- * end is not reported yet may be stretched to twice its length.
+ * Whether others sent at the same time in the last iteration.  A burst without a
+ * reported end may be stretched to twice its length.
  */
 static enum onset_contention
 contention_of(const struct node *node, const struct steer_report *r)
@@ -133,14 +133,14 @@ contention_of(const struct node *node, const struct steer_report *r)
 	double end_ns = begin_ns + (double)r->comm_ns;
 	enum onset_contention contention = ONSET_ISOLATED;
 
-	/* Jobs that are not known yet may be there. */
+	/* There may be jobs that are not known yet. */
 	if (!node->peers.n)
 		return ONSET_UNKNOWN;
 	for (size_t i = 0; i < node->peers.n; i++) {
 		const struct peer *peer = &node->peers.items[i];
 		const struct node *other = peer->other;
 
-		/* One of its reports must have been lost. */
+		/* One of its reports was lost. */
 		if (other->onsets.has_begun &&
 		    begin_ns > (double)other->onsets.begin_ns +
 				       STEER_LOST_PERIODS * other->onsets.period_ns)
@@ -160,9 +160,9 @@ contention_of(const struct node *node, const struct steer_report *r)
 }
 
 /*
- * How long the collectives that have ended would have taken in isolation: two that send
- * at once for x ms, at half the rate each, end x/2 later.  0: others sent for too long,
- * or its peers are not known.
+ * The isolated length of the last collectives: two jobs that send together for x ms, at
+ * half the rate each, end x/2 later.  0: others sent for too long, or the peers are
+ * unknown.
  */
 static double
 isolated_ns(const struct node *node, const struct steer_report *r)
@@ -191,7 +191,7 @@ isolated_ns(const struct node *node, const struct steer_report *r)
 	return comm_ns - stretch_ns;
 }
 
-/* How far this begin is from what the constraints ask for now. */
+/* Measures how far this begin is from the present constraints. */
 static void
 judge(const struct steer *s, struct node *node)
 {
@@ -215,7 +215,7 @@ judge(const struct steer *s, struct node *node)
 		node->settled_ns = s->now_ns;
 }
 
-/* The regime has changed, for the job and its group. */
+/* The regime of the job, and so of its group, has changed. */
 static void
 begin_anew(struct node *node)
 {
@@ -224,7 +224,7 @@ begin_anew(struct node *node)
 	group_forget(node);
 }
 
-/* Its clock was set back: what was noted as yet to come is dropped. */
+/* Its clock was set back: drops notes about the future. */
 static void
 turn_back(struct node *node)
 {
@@ -232,7 +232,7 @@ turn_back(struct node *node)
 	node->n_begins = 0;
 }
 
-/* Of the last iteration noted. */
+/* Stores the time in collectives of the last iteration. */
 static void
 note_comm(struct node *node, const struct steer_report *r)
 {
@@ -277,7 +277,7 @@ steer_report(struct steer *s, uint32_t job, const struct steer_report *report,
 		begin_anew(node);
 	note_begin(node, report);
 	s->now_ns = report->begin_ns;
-	/* An order may be for the begin after this one. */
+	/* The order may be for the next begin. */
 	if ((double)report->begin_ns > node->pending_ns - node->onsets.period_ns / 2)
 		node->has_pending = false;
 	if (event != ONSET_SYNCED) {

@@ -73,13 +73,12 @@ enum steer_mode {
 	STEER_GATE,  /* Takes turns. */
 };
 
-/* What the advisor wants from a job. */
+/* The advisor's wish for a job. */
 struct steer_job {
 	enum steer_mode mode;
 	const struct profile *profile; /* In isolation; copied. */
-	int64_t locked_us; /* Iterations are to take this long, idle time included;
-			    * 0: as long as they take. */
-	double weight;     /* Cost of a second of its delay. */
+	int64_t locked_us;             /* Required length of iterations; 0: none. */
+	double weight;                 /* Cost of a second of its delay. */
 };
 
 /*
@@ -89,20 +88,20 @@ struct steer_job {
 struct steer_constraint {
 	uint32_t a, b;
 	int64_t modulus_us, lo_us, hi_us;
-	double cost; /* What each loses in a second in which both send; 0: 1. */
+	double cost; /* Loss of each in a second in which both send; 0: 1. */
 };
 
 struct steer_report {
-	uint64_t number;            /* Of the iteration that begins. */
-	int64_t enter_ns, begin_ns; /* Came to its first collective; went on. */
-	int64_t comm_ns; /* In collectives, of the iteration before; 0: unknown. */
-	uint32_t order;  /* The last order that had been received; 0: none. */
+	uint64_t number;            /* Of the beginning iteration. */
+	int64_t enter_ns, begin_ns; /* Arrival at its first collective; departure. */
+	int64_t comm_ns; /* In collectives of the previous iteration; 0: unknown. */
+	uint32_t order;  /* Last received order; 0: none. */
 };
 
 enum steer_why {
 	STEER_WHY_DRIFT,  /* A constraint is about to be broken. */
-	STEER_WHY_START,  /* The first shift of a job, or after a new plan. */
-	STEER_WHY_PERIOD, /* Its period is made equal to what it is locked to. */
+	STEER_WHY_START,  /* First shift of a job, or after a new plan. */
+	STEER_WHY_PERIOD, /* Its period is stretched to its lock. */
 	STEER_WHY_TURN,   /* Another job's turn. */
 	STEER_N_WHYS,
 };
@@ -114,55 +113,52 @@ struct steer_order {
 	uint32_t job, number;
 	int64_t delay_ns;      /* 0 or more. */
 	int64_t not_before_ns; /* 0: none; the later of the two counts. */
-	int64_t expires_ns;    /* No longer for iterations that begin after it. */
+	int64_t expires_ns;    /* Void for iterations that begin later. */
 	int64_t max_ns;        /* The longest wait. */
 	enum steer_why why;
 };
 
 struct steer_state {
 	bool is_tracked;  /* Enough iterations were seen; else the rest is 0. */
-	bool is_settled;  /* All its constraints have held lately. */
+	bool is_settled;  /* All its constraints have held recently. */
 	bool has_changed; /* Its period differs from the plan's: profile again. */
 	uint64_t n_iterations;
-	int64_t period_us, jitter_us; /* Without our delays. */
-	int64_t burst_us;             /* In collectives, in isolation; 0: not known. */
-	int64_t error_us;             /* How far outside of its windows; 0: within. */
+	int64_t period_us, jitter_us; /* Without ordered delays. */
+	int64_t burst_us;             /* In collectives, in isolation; 0: unknown. */
+	int64_t error_us;             /* Distance from its windows; 0: within. */
 	int64_t last_begin_ns;
 	uint64_t n_orders[STEER_N_WHYS];
-	int64_t delayed_ns;                 /* Sum of its known waits for us. */
-	int64_t first_shift_ns, settled_ns; /* When; 0: not yet. */
+	int64_t delayed_ns;                 /* Sum of known waits by orders. */
+	int64_t first_shift_ns, settled_ns; /* Times; 0: not yet. */
 
 	/* Of its group: see regret.h. */
 	struct steer_learned {
 		bool takes_turns;
 		double predicted_share, predicted_turns;
-		double share, turns;       /* Mean measured costs, */
-		uint32_t n_share, n_turns; /* over so many blocks. */
+		double share, turns;       /* Mean measured costs. */
+		uint32_t n_share, n_turns; /* Number of blocks in these. */
 	} learned;
 };
 
 struct steer *steer_new(const struct steer_opts *opts); /* NULL: defaults. */
 void steer_free(struct steer *steer);                   /* Accepts NULL. */
 
-/*
- * Sets or changes a job, by any number of the caller's.  Returns true if it is new.
- */
+/* Adds or changes a job; the caller chooses its number.  Returns true if it is new. */
 bool steer_set_job(struct steer *steer, uint32_t job, const struct steer_job *what);
 void steer_remove_job(struct steer *steer, uint32_t job);
 /*
- * Replaces all constraints of 'jobs' (those of one component, or several) by those
- * given, one job of which need not be listed.  Of a pair that is given twice, the first
- * counts.  The measured costs of turns are forgotten, unless the constraints are the
- * same as before or refined: no number differs by more than STEER_SAME_FRAC of its
- * modulus.
+ * Replaces all constraints of 'jobs' (those of one or several components) by the given
+ * ones, of which one job need not be listed.  Of a repeated pair, the first counts.
+ * The measured costs of turns are discarded, unless the constraints are unchanged or
+ * refined: no number differs by more than STEER_SAME_FRAC of its modulus.
  */
 void steer_set_constraints(struct steer *steer, const uint32_t *jobs, size_t n_jobs,
 			   const struct steer_constraint *constraints,
 			   size_t n_constraints);
 
 /*
- * Takes a report.  Writes the orders that follow from it, for this and other jobs, to
- * 'ret_orders' (room for 'max'); returns how many.
+ * Takes a report.  Writes the resulting orders, for this and other jobs, to
+ * 'ret_orders' (room for 'max'); returns their number.
  */
 size_t steer_report(struct steer *steer, uint32_t job,
 		    const struct steer_report *report, struct steer_order *ret_orders,
@@ -176,7 +172,7 @@ size_t steer_report(struct steer *steer, uint32_t job,
 void steer_remember(struct steer *steer, uint32_t job,
 		    const struct steer_report *reports, size_t n_reports);
 
-/* Zeroed for a job that is not known. */
+/* Zeroed for an unknown job. */
 void steer_state(const struct steer *steer, uint32_t job,
 		 struct steer_state *ret_state);
 

@@ -35,7 +35,7 @@ peer_of(const struct steer_constraint *e, struct node *b)
 	return peer;
 }
 
-/* The same, as the other job sees it. */
+/* The same constraint, from the other job's side. */
 static struct peer
 peer_mirrored(struct peer peer, struct node *a)
 {
@@ -68,7 +68,7 @@ is_near(const struct peer *x, const struct peer *y)
 	       fabs(x->overload - y->overload) <= STEER_SAME_FRAC;
 }
 
-/* Given before, perhaps with a and b exchanged. */
+/* True if the pair was given before, perhaps with a and b exchanged. */
 static bool
 is_repeated(const struct steer_constraint *constraints, size_t i)
 {
@@ -81,7 +81,7 @@ is_repeated(const struct steer_constraint *constraints, size_t i)
 	return false;
 }
 
-/* True if the jobs' constraints are these already, or nearly. */
+/* True if the jobs already have these constraints, or nearly. */
 static bool
 has_constraints(struct steer *s, const uint32_t *jobs, size_t n_jobs,
 		const struct steer_constraint *constraints, size_t n_constraints)
@@ -131,7 +131,7 @@ put_peer(struct node *node, struct peer peer)
 	}
 	if (old->hold_ns != peer.hold_ns || old->held_ns != peer.held_ns ||
 	    old->overload != peer.overload)
-		node->chosen_period_ns = 0; /* To be chosen again. */
+		node->chosen_period_ns = 0; /* Turns must be chosen again. */
 	node->leader->group.unfit_until_ns = 0;
 	peer.wants_turns = old->wants_turns;
 	*old = peer;
@@ -148,7 +148,7 @@ put_constraint(struct node *a, struct node *b, const struct steer_constraint *e)
 
 /* ------ Groups ------ */
 
-/* Lists all jobs that are connected to the first, the nearest first. */
+/* Lists all jobs connected to the first, nearest first. */
 static void
 list_all(struct node *first)
 {
@@ -169,7 +169,7 @@ list_all(struct node *first)
 	}
 }
 
-/* Makes groups of them, with no measured costs. */
+/* Forms new groups of these jobs, without measured costs. */
 static void
 regroup(struct node *first)
 {

@@ -51,7 +51,7 @@ group_learned(const struct node *node)
 	};
 }
 
-/* What its iterations would have cost in this block in isolation. */
+/* The isolated cost of its iterations in this block. */
 static double
 isolated_cost(const struct node *node)
 {
@@ -60,7 +60,7 @@ isolated_cost(const struct node *node)
 	return (t->comm_ns > 0 ? t->comm_ns : t->period_ns) / node->unit_ns;
 }
 
-/* The longest period of live jobs, so that all count; but not of a very slow job. */
+/* The longest period of live jobs, except very slow ones. */
 static double
 long_period_ns(const struct steer *s, const struct node *leader)
 {
@@ -86,7 +86,7 @@ begin_block(const struct steer *s, struct group *g, struct node *leader)
 	}
 }
 
-/* Over the jobs that have begun again in it; false: none has. */
+/* The mean over jobs that began an iteration in the block; false if none did. */
 static bool
 block_cost(const struct node *leader, double *ret_cost)
 {
@@ -103,7 +103,7 @@ block_cost(const struct node *leader, double *ret_cost)
 	return n_jobs > 0;
 }
 
-/* Costs that other jobs measured together say nothing about these. */
+/* Costs measured with other jobs do not apply to these. */
 static void
 note_live(const struct steer *s, struct node *leader)
 {
@@ -179,7 +179,7 @@ group_predict(const struct steer *s, struct node *node)
 		if (!node_is_live(s, n) || !n->peers.n)
 			continue;
 		if (n->chosen_period_ns <= 0 && can_turn)
-			return; /* It will be chosen at its next begin. */
+			return; /* Turns will be chosen at its next begin. */
 		if (n->chosen_period_ns <= 0)
 			continue;
 		for (size_t i = 0; i < n->peers.n && can_turn; i++)

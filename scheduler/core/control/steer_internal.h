@@ -23,9 +23,9 @@
 #include "scheduler/core/control/regret.h"
 #include "scheduler/core/control/steer.h"
 
-#define STEER_N_BEGINS      8  /* Begins of a job that are remembered. */
-#define STEER_MAX_COMPONENT 64 /* Jobs that are corrected together. */
-#define STEER_MAX_GROUP     64 /* And that learn together. */
+#define STEER_N_BEGINS      8  /* Begins kept per job. */
+#define STEER_MAX_COMPONENT 64 /* Jobs corrected together. */
+#define STEER_MAX_GROUP     64 /* Jobs that learn together. */
 
 struct node;
 
@@ -34,23 +34,23 @@ struct peer {
 	struct node *other;
 	bool is_a;                       /* The constraint's a is this job. */
 	double modulus_ns, lo_ns, hi_ns; /* As given: of b against a. */
-	double hold_ns;   /* After this job begins, the other may not for so long. */
-	double held_ns;   /* The same the other way round. */
+	double hold_ns;   /* Time after this job's begin until the other may begin. */
+	double held_ns;   /* Time after the other's begin until this job may. */
 	double overload;  /* 0 to 1: see rollout.h. */
 	bool wants_turns; /* As rollout.h predicts; regret.h decides. */
 };
 
 /*
- * Jobs that are connected by constraints, up to STEER_MAX_GROUP: they take turns
- * together, or all share.  The leader, one of them, has the group.
+ * Jobs connected by constraints, up to STEER_MAX_GROUP: they all take turns, or all
+ * share.  One of them, the leader, has the group.
  */
 struct group {
 	struct regret choice;
-	size_t n_live;    /* Jobs that it is about. */
-	int64_t block_ns; /* When this block began; 0: not yet. */
-	double length_ns; /* That it has. */
-	bool is_passing;  /* The block does not count: the choice has just changed. */
-	/* No delays lead into all windows: not looked for again until then. */
+	size_t n_live;    /* Jobs that the costs are about. */
+	int64_t block_ns; /* Begin of this block; 0: none. */
+	double length_ns; /* Length of this block. */
+	bool is_passing;  /* Not counted, since the choice has just changed. */
+	/* After a search without feasible delays: time of the next one. */
 	int64_t unfit_until_ns, unfit_ns;
 };
 
@@ -58,39 +58,39 @@ struct node {
 	uint32_t job;
 	enum steer_mode mode;
 	double locked_ns, weight;
-	double planned_period_ns, planned_comm_ns; /* By its profile; 0: none. */
+	double planned_period_ns, planned_comm_ns; /* From its profile; 0: none. */
 	double patience_ns;                        /* The longest wait for a turn. */
-	double chosen_period_ns; /* When turns were chosen; 0: not yet. */
-	int64_t chosen_ns;       /* When that was. */
-	size_t chosen_n_live;    /* Live peers then. */
+	double chosen_period_ns; /* Period when turns were chosen; 0: not yet. */
+	int64_t chosen_ns;       /* Time of that choice. */
+	size_t chosen_n_live;    /* Live peers at that choice. */
 	struct onset_tracker onsets;
-	int64_t begins_ns[STEER_N_BEGINS]; /* The last ones, by number, */
-	double comms_ns[STEER_N_BEGINS]; /* and their collectives; 0: not yet known. */
+	int64_t begins_ns[STEER_N_BEGINS]; /* The last ones, by number. */
+	double comms_ns[STEER_N_BEGINS];   /* Their time in collectives; 0: unknown. */
 	size_t n_begins;
 	VEC(struct peer) peers;
 
-	uint32_t n_sent;     /* Number of the last order, */
-	uint32_t n_received; /* and of the last one that its pacer says it has. */
-	bool has_pending;    /* An order for the next begin is out: */
-	double pending_ns;   /* it is not before this. */
-	double tokens;       /* Corrections that it may still have, see the limit. */
-	int64_t tokens_ns;   /* As of then. */
-	struct node *leader, *next; /* Of its group, and the next one in it. */
-	struct group group;         /* The leader's. */
-	double predicted_share;     /* What others cost it, over its period, if all */
-	double predicted_turns;     /* share, and if they take turns. */
+	uint32_t n_sent;     /* Number of the last order. */
+	uint32_t n_received; /* Number of the last order that its pacer received. */
+	bool has_pending;    /* An order for the next begin was sent. */
+	double pending_ns;   /* Earliest begin by that order. */
+	double tokens;       /* Corrections left, see the limit. */
+	int64_t tokens_ns;   /* Time of that number. */
+	struct node *leader, *next; /* Leader of its group, and the next member. */
+	struct group group;         /* Used in the leader. */
+	double predicted_share;     /* Predicted loss over its period if all share. */
+	double predicted_turns;     /* Predicted loss if they take turns. */
 	/*
-	 * What an iteration has cost it in this block: waits and collectives, or all of
-	 * it where these are not told.  Over the period as it was when the group began
-	 * to learn; 0: not yet known.
+	 * Cost of iterations in this block: waits and collectives, or everything where
+	 * these are not reported.  Relative to the period when the group began to
+	 * learn; 0: unknown.
 	 */
 	double unit_ns, cost_sum;
 	uint32_t n_costs;
 	uint64_t n_orders[STEER_N_WHYS];
 	int64_t delayed_ns, first_shift_ns, settled_ns;
-	uint32_t n_within; /* Iterations running without a conflict. */
+	uint32_t n_within; /* Consecutive iterations without a conflict. */
 	double error_ns;
-	bool is_fresh; /* Not shifted since its plan came. */
+	bool is_fresh; /* Not shifted since the last plan. */
 	uint32_t mark; /* Scratch: number in a component. */
 };
 
@@ -102,20 +102,20 @@ struct orders {
 struct steer {
 	struct steer_opts opts;
 	VEC(struct node *) nodes; /* Owned.  By job. */
-	int64_t now_ns;           /* Of the report in hand. */
+	int64_t now_ns;           /* Time of the current report. */
 };
 
 /* Position of the job in 'nodes', or where it belongs. */
 size_t node_position(const struct steer *s, uint32_t job);
 struct node *node_find(const struct steer *s, uint32_t job);
 
-void group_init(struct node *node); /* Of one. */
-/* Forgets the costs of turns: jobs or constraints have changed. */
+void group_init(struct node *node); /* A group of one. */
+/* Discards the costs of turns: jobs or constraints have changed. */
 void group_forget(struct node *node);
-/* Takes the begin of an iteration; that before was at 'before_ns'. */
+/* Takes the begin of an iteration; the previous one was at 'before_ns'. */
 void group_take(const struct steer *s, struct node *node, const struct steer_report *r,
 		int64_t before_ns);
-/* Takes the predictions of its jobs, which have changed. */
+/* Takes new predictions of its jobs. */
 void group_predict(const struct steer *s, struct node *node);
 bool group_takes_turns(const struct node *node);
 struct steer_learned group_learned(const struct node *node);
@@ -126,8 +126,8 @@ struct steer_learned group_learned(const struct node *node);
 bool node_is_live(const struct steer *s, const struct node *node);
 
 /*
- * The begin of the burst under way, later by what contention stretches it, and the
- * begin of the next one, orders included.
+ * Predicts the begin of the present burst, delayed by contention, and that of the next
+ * one, orders included.
  */
 void node_expect(const struct steer *s, const struct node *node, double *ret_begin_ns,
 		 double *ret_next_ns);

@@ -42,7 +42,7 @@ node_is_live(const struct steer *s, const struct node *node)
 		       STEER_SILENT_PERIODS * node->onsets.period_ns;
 }
 
-/* Of a job that is kept in phase, the locked one. */
+/* The locked period of a job that is kept in phase. */
 static double
 expected_period_ns(const struct node *node)
 {
@@ -52,9 +52,8 @@ expected_period_ns(const struct node *node)
 }
 
 /*
- * How much longer the burst under way takes than in isolation: for each peer, as long
- * as the two would send at once.  Exact for two jobs at full rate, else an
- * approximation.
+ * Stretch of the present burst: for each peer, the time in which both send.  Exact for
+ * two jobs at full rate, else an approximation.
  */
 static double
 expected_stretch_ns(const struct node *node)
@@ -65,7 +64,7 @@ expected_stretch_ns(const struct node *node)
 		const struct peer *peer = &node->peers.items[i];
 		const struct node *other = peer->other;
 
-		/* Also a peer that has begun again since. */
+		/* Includes a peer that has begun again since. */
 		for (size_t k = 0; k < other->n_begins && k < STEER_N_BEGINS; k++) {
 			double other_ns = (double)other->begins_ns[k];
 			double until_ns = fmin(begin_ns + peer->hold_ns,
@@ -90,7 +89,7 @@ node_expect(const struct steer *s, const struct node *node, double *ret_begin_ns
 
 	if (node->has_pending)
 		next_ns = fmax(next_ns, node->pending_ns);
-	/* So late that a report was lost: the job went on as expected. */
+	/* So late that a report was lost: assume that the job went on. */
 	while (next_ns + patience_ns < (double)s->now_ns) {
 		begin_ns = next_ns;
 		next_ns += period_ns;
@@ -109,8 +108,8 @@ node_next_ns(const struct steer *s, const struct node *node)
 }
 
 /*
- * A number other than that of the pacer's last order, which may be from a daemon before
- * this one.
+ * A number other than that of the pacer's last order, which may come from an earlier
+ * daemon.
  */
 static uint32_t
 next_number(struct node *node)

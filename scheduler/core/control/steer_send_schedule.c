@@ -34,8 +34,8 @@ table_add(const struct steer *s, struct table *t, struct node *node)
 }
 
 /*
- * How long others wait after its begin: what the profile says, or what its collectives
- * have taken in isolation if that is more, as ranks wait for each other.
+ * How long others wait after its begin: the profile's length, or that of its isolated
+ * collectives if longer, since ranks wait for each other.
  */
 static double
 hold_ns_of(const struct node *node, const struct peer *peer)
@@ -44,7 +44,7 @@ hold_ns_of(const struct node *node, const struct peer *peer)
 		    fmin(node->onsets.comm_ns, TURN_MAX_HOLD_FRAC * peer->hold_ns));
 }
 
-/* Both groups take turns, and the pair wants to. */
+/* True if both groups and the pair take turns. */
 static bool
 takes_turns(const struct node *node, const struct peer *peer)
 {
@@ -52,7 +52,7 @@ takes_turns(const struct node *node, const struct peer *peer)
 	       group_takes_turns(peer->other);
 }
 
-/* The job and its peers. */
+/* Fills the table with the job and its peers. */
 static void
 fill(const struct steer *s, struct table *t, struct node *node)
 {
@@ -76,9 +76,9 @@ fill(const struct steer *s, struct table *t, struct node *node)
 		t->nodes[i]->mark = 0;
 }
 
-/* ------ Which pairs ------ */
+/* ------ Choice of pairs ------ */
 
-/* What the loop knows of the job by now. */
+/* The present knowledge about the job, for rollout.h. */
 static struct rollout_job
 rollout_job_of(const struct node *node, double send_ns)
 {
@@ -98,7 +98,7 @@ set_turns(struct node *node, const struct node *other, bool wants_turns)
 			node->peers.items[i].wants_turns = wants_turns;
 }
 
-/* Of its peers. */
+/* The number of live peers. */
 static size_t
 count_live(const struct steer *s, const struct node *node)
 {
@@ -109,7 +109,7 @@ count_live(const struct steer *s, const struct node *node)
 	return n;
 }
 
-/* Takes what was chosen for 'nodes', as far as it concerns the one at 'i'. */
+/* Stores the choice for 'nodes' in the node at 'i'. */
 static void
 apply(const struct steer *s, struct node **nodes, size_t n,
       const struct rollout *rollout, size_t i, double send_ns)
@@ -129,8 +129,8 @@ apply(const struct steer *s, struct node **nodes, size_t n,
 }
 
 /*
- * Chooses for the first of 'nodes' with each of the others; and for those of them that
- * have no other peers, so that all follow the same plan.
+ * Chooses for the first of 'nodes' with each of the others, and for those without other
+ * peers, so that all follow the same plan.
  */
 static void
 choose_among(const struct steer *s, struct node **nodes, size_t n)
@@ -160,7 +160,7 @@ choose_among(const struct steer *s, struct node **nodes, size_t n)
 			apply(s, nodes, n, &rollout, i, send_ns[i]);
 }
 
-/* All at once if there are few, else pair by pair. */
+/* All at once if they are few, else pair by pair. */
 static void
 choose(const struct steer *s, struct node *node, size_t n_live)
 {
@@ -198,8 +198,8 @@ is_other_period(const struct node *node)
 }
 
 /*
- * How often turns may be chosen.  A changed period waits; jobs that come, or no choice
- * yet, wait only as long as choosing stays below a hundredth of the time.
+ * The interval of choices.  A changed period waits; new jobs, or a missing choice, wait
+ * only until choosing takes less than a hundredth of the time.
  */
 static int64_t
 choose_every_ns(const struct node *node, size_t n_live)
@@ -224,9 +224,9 @@ choose_if_due(const struct steer *s, struct node *node)
 		choose(s, node, n_live);
 }
 
-/* ------ When ------ */
+/* ------ Times ------ */
 
-/* True if the job that it follows reports in time for a later order. */
+/* True if the job that it follows reports early enough for a later order. */
 static bool
 can_wait(const struct steer *s, const struct table *t, size_t j, size_t after,
 	 double clear_ns, double guard_ns)
@@ -235,7 +235,7 @@ can_wait(const struct steer *s, const struct table *t, size_t j, size_t after,
 	double hold_ns = t->hold_ns[after * t->n + j];
 
 	if (clear_ns <= first->begin_ns + hold_ns + 1)
-		return false; /* It has reported: the plan rests on that. */
+		return false; /* It has reported, and the plan rests on that. */
 	return clear_ns - hold_ns + (double)s->opts.latency_ns <
 	       t->jobs[j].next_ns - guard_ns;
 }

@@ -60,7 +60,7 @@ gather(const struct steer *s, struct component *c, struct node *first)
 		c->nodes.items[i]->mark = 0;
 }
 
-/* The delays that lead well into all windows.  Returns 0 or -1. */
+/* Delays that bring all jobs well into their windows.  Returns 0 or -1. */
 static int
 solve(const struct component *c, double *ret_delay_ns)
 {
@@ -84,7 +84,7 @@ solve(const struct component *c, double *ret_delay_ns)
 				      ret_delay_ns);
 }
 
-/* True if there was no solution lately; a clock that was set back does not count. */
+/* True if the last search found no delays; ignored after a clock was set back. */
 static bool
 is_unfit(const struct steer *s, const struct group *g)
 {
@@ -107,7 +107,7 @@ note_fit(const struct steer *s, struct group *g, bool is_fit)
 static bool
 is_allowed(const struct steer *s, struct node *n)
 {
-	/* A clock that was set back takes no tokens away. */
+	/* A clock that was set back removes no tokens. */
 	double minutes = fmax(0, (double)(s->now_ns - n->tokens_ns) / 60e9);
 
 	n->tokens =
@@ -131,9 +131,9 @@ is_leaving(const struct component *c)
 }
 
 /*
- * The time before which an iteration is not to begin for its mean length to be
- * 'locked_ns', as it also runs late by itself.  With d in standard deviations from its
- * own mean, E max(d, Z) = d Phi(d) + phi(d); its slope is Phi(d).
+ * The earliest begin by order with which the mean length of iterations, which vary, is
+ * 'locked_ns'.  With d in standard deviations from its own mean, E max(d, Z) = d Phi(d)
+ * + phi(d); its slope is Phi(d).
  */
 static double
 lock_point_ns(const struct onset_tracker *t, double locked_ns)
@@ -149,7 +149,7 @@ lock_point_ns(const struct onset_tracker *t, double locked_ns)
 	return t->period_ns + d * t->sd_ns;
 }
 
-/* A job that is quicker than its lock waits a little each time. */
+/* Delays a job that is faster than its lock a little each time. */
 static void
 keep_period(struct steer *s, struct node *n, struct orders *orders)
 {
@@ -189,7 +189,7 @@ steer_shift(struct steer *s, struct node *node, struct orders *orders)
 
 		if (delay_ns[j] <= 1 || n->has_pending || !is_allowed(s, n))
 			continue;
-		/* Too late for this begin: the one after it. */
+		/* Too late for this begin: use the next one. */
 		if (next_ns - SHIFT_GUARD_SDS * n->onsets.sd_ns <
 		    (double)(s->now_ns + s->opts.latency_ns))
 			next_ns += n->onsets.period_ns;

@@ -19,14 +19,14 @@ struct flight {
 struct pacer {
 	bool is_steered;
 	uint32_t onset_segment;
-	uint64_t n_begun; /* Onsets. */
+	uint64_t n_begun; /* Number of onsets. */
 	bool is_waiting;
 	double enter_ns, comm_ns;
-	double off_ns;  /* Of the last mark of a begin, */
-	double mark_ns; /* which said this. */
+	double off_ns;  /* Error of the last reported begin. */
+	double mark_ns; /* The last reported begin. */
 	uint32_t n_received;
 	bool has_order;
-	struct steer_order order; /* Not yet applied. */
+	struct steer_order order; /* Not applied yet. */
 	VEC(struct flight) flights;
 };
 
@@ -83,7 +83,7 @@ steer_sim_add(struct steer_sim *s, uint32_t job, uint32_t onset_segment,
 
 /* ------ The pacer's side ------ */
 
-/* Takes what has arrived; the latest is what counts. */
+/* Takes the orders that have arrived; the latest one counts. */
 static void
 receive(struct pacer *p, double now_ns)
 {
@@ -105,7 +105,7 @@ receive(struct pacer *p, double now_ns)
 	p->flights.n = n;
 }
 
-/* How long the order has an iteration wait that comes now. */
+/* How long the order delays an iteration that arrives now. */
 static double
 order_wait_ns(struct pacer *p, double now_ns)
 {
@@ -139,7 +139,7 @@ mark_off_ns(struct steer_sim *s)
 						  : off_ns;
 }
 
-/* As a pacer sees them that is not always there at once. */
+/* Adds the errors of a pacer that is not always scheduled at once. */
 static void
 blur(struct steer_sim *s, struct pacer *p, struct steer_report *r)
 {
@@ -149,7 +149,7 @@ blur(struct steer_sim *s, struct pacer *p, struct steer_report *r)
 	double comm_off_ns = mark_off_ns(s) + late_ns - p->off_ns;
 	double off_ns = mark_off_ns(s);
 
-	/* One mark is not before the other. */
+	/* Reported times are ascending. */
 	off_ns = fmax(off_ns, p->mark_ns + 1 - (double)r->enter_ns);
 	p->off_ns = off_ns;
 	r->enter_ns += (int64_t)off_ns;

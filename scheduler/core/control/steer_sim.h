@@ -25,14 +25,14 @@
 struct steer_sim;
 
 struct steer_sim_opts {
-	struct steer_opts steer; /* Its latency is what the loop assumes, */
-	int64_t latency_ns;     /* and this what an order takes; 0: STEER_LATENCY_NS. */
+	struct steer_opts steer; /* Its latency is the one that the loop assumes. */
+	int64_t latency_ns;     /* The actual latency of orders; 0: STEER_LATENCY_NS. */
 	double lost_order_frac; /* Orders that never arrive. */
 	double lost_report_frac;
-	double garbage_frac; /* Reports that say anything. */
-	double mark_sd_ns;   /* Of when a burst begins and ends, as it is reported; */
-	double late_mark_frac, late_mark_ns; /* some are late, by so much; */
-	double late_end_sd_ns;               /* ends are never early by this one. */
+	double garbage_frac; /* Reports with random content. */
+	double mark_sd_ns;   /* Standard deviation of reported begins and ends. */
+	double late_mark_frac, late_mark_ns; /* Share and delay of late reports. */
+	double late_end_sd_ns;               /* Ends are late by this, never early. */
 	/* Called with each report before the loop takes it; may be NULL. */
 	void (*on_report)(void *ctx, uint32_t job, const struct steer_report *report);
 	void *ctx;
@@ -45,7 +45,7 @@ void steer_sim_free(struct steer_sim *sim);           /* Accepts NULL. */
 struct steer *steer_sim_steer(struct steer_sim *sim); /* Borrowed. */
 
 /*
- * Steers the engine's job 'job' at its segment 'onset_segment'.  With 'what' NULL the
+ * Steers the engine's job 'job' at its segment 'onset_segment'.  If 'what' is NULL, the
  * loop does not know the job until steer_set_job().
  */
 void steer_sim_add(struct steer_sim *sim, uint32_t job, uint32_t onset_segment,
