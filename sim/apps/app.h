@@ -32,7 +32,7 @@ struct app_place {
 	size_t first, n;    /* In 'local' and 'steps', ascending by batch. */
 };
 
-/* A training with one batch size. */
+/* A training run with one batch size. */
 struct app_curve {
 	uint32_t batch;
 	/* After each epoch. */
@@ -46,7 +46,7 @@ struct app {
 	uint32_t n_curves;
 	struct app_place *places;
 	size_t n_places;
-	double *local; /* Batch per GPU. */
+	double *local; /* Batches per GPU. */
 	struct app_step *steps;
 	/* By (nodes, GPUs, batch per GPU), for unmeasured placements. */
 	struct simplices *between;

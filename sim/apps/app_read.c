@@ -202,7 +202,7 @@ find_corner(struct corner *corners, size_t n, const struct corner *which)
 	return NULL;
 }
 
-/* Those of placements, in order, then those of larger ones. */
+/* Corners of placements, in order, then those of larger ones. */
 static int
 take_corners(const char *path, const struct table *large, struct app *app,
 	     struct err *err)

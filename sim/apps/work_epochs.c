@@ -25,17 +25,17 @@ struct train {
 	double done_s; /* Time in its tick; NAN: not in a tick. */
 };
 
-/* What an adapting job knows of itself. */
+/* The state of an adapting job. */
 struct known {
 	VEC(struct goodput_sample)
 	samples;                /* No two of the same placement and batch. */
-	struct goodput goodput; /* The fit to them. */
+	struct goodput goodput; /* Fitted to these samples. */
 	uint32_t n_most_gpus;
 };
 
 struct work {
 	struct epochs_job in;
-	double first_s; /* Iteration time on what it asked for. */
+	double first_s; /* Iteration time on the requested GPUs. */
 	struct train now, ahead;
 	double in_tick_s; /* Time since the state 'now'. */
 	bool is_ahead;    /* 'ahead' is its state at the end of the tick. */
@@ -58,7 +58,7 @@ ceil_of(double x)
 	return (uint32_t)fmax(1, ceil(x - ROUND_UP));
 }
 
-/* On one GPU it has two steps: noise is measured between them. */
+/* On one GPU a batch has two steps, between which noise is measured. */
 static struct made
 make_batch(const struct app *app, double batch, uint32_t n_gpus)
 {
@@ -87,7 +87,7 @@ iteration_s(const struct app *app, const uint32_t *counts, uint32_t n_nodes,
 	return step.step_s + (step.step_s - step.sync_s) * made.n_more;
 }
 
-/* On full nodes, and the rest on another. */
+/* Iteration time on full nodes, and the rest on one more. */
 static double
 packed_iteration_s(const struct app *app, double batch, uint32_t n_gpus)
 {
@@ -179,7 +179,7 @@ report(void *ctx, const struct pol_job *job, struct goodput *ret_goodput)
 
 /* ---- A tick ---------------------------------------------------------------------- */
 
-/* Progress per second, at present. */
+/* Present progress per second. */
 static double
 rate_of(const struct work *work, const struct train *t)
 {
@@ -240,7 +240,7 @@ remaining_s(const struct work *work)
 {
 	const struct app *app = work->in.app;
 	uint32_t last = app->n_epochs - 1, epoch = work->now.epoch;
-	double left = 1; /* In the last epoch the end is near. */
+	double left = 1; /* The job is near its end in the last epoch. */
 
 	if (epoch < last)
 		left = app_iterations(app, work->in.batch, last) -
@@ -302,7 +302,7 @@ begin(struct epochs *e, struct work *work, const struct pol_job *job)
 	work->is_ahead = false;
 }
 
-/* So that the job ends at that time, not after it. */
+/* The speed with which the job ends at that time, not after it. */
 static double
 speed_until(double now_s, double remaining, double end_s)
 {

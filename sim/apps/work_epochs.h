@@ -35,8 +35,8 @@ struct epochs_opts {
 /*
  * Copies 'jobs', which are in order of submission, and fills 'ret_jobs' for
  * cluster_run(): jobs arrive at the first tick from their submission on, with the
- * duration of the measured iterations on what they asked for.  Returns 0, or -EINVAL
- * if job '*ret_bad' is impossible.
+ * duration of the measured iterations on the requested GPUs.  Returns 0, or -EINVAL if
+ * job '*ret_bad' is impossible.
  */
 int epochs_new(const struct epochs_job *jobs, size_t n, const struct epochs_opts *opts,
 	       struct epochs **ret_epochs, struct cluster_job *ret_jobs,

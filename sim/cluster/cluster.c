@@ -11,13 +11,13 @@
 #include "lib/base/sort.h"
 #include "policies/stages.h"
 
-/* What the loop knows of a job beyond what policies see. */
+/* The loop's state of a job, beyond what policies see. */
 struct run {
 	double speed;   /* Work per second, once it works. */
 	double works_s; /* End of its start. */
 	double end_s;   /* At the present speed; INFINITY: it does not run. */
 	VEC(struct pol_piece) pieces;
-	uint64_t mark;                  /* Of the last plan that has it. */
+	uint64_t mark;                  /* The last plan that has it. */
 	uint32_t next_mate;             /* Ring of the jobs on the same GPUs. */
 	uint32_t first_owner, n_owners; /* Of the last plan. */
 };
@@ -33,18 +33,18 @@ struct loop {
 	struct run *runs;
 	VEC(uint32_t) ids;                 /* Submitted and not done; ascending. */
 	VEC(uint32_t) running;             /* Those with GPUs: events scan no others. */
-	VEC(uint32_t) done;                /* Just now. */
+	VEC(uint32_t) done;                /* Ended at this event. */
 	VEC(double) speeds;                /* By position in 'ids'. */
 	VEC(const struct pol_job *) mates; /* Of one job. */
 	struct pol_plan plans[AUGMENT_MAX_PLANS];
 	const struct pol_plan *plan; /* The plan taken. */
 	struct cluster_result *results;
 	struct cluster_counts *counts;
-	double advanced_s; /* The last event. */
+	double advanced_s; /* Time of the last event. */
 	uint64_t mark;
 };
 
-/* ---- What happens ---------------------------------------------------------------- */
+/* ---- Events ---------------------------------------------------------------------- */
 
 static void
 refresh_view(struct loop *l)
@@ -68,7 +68,7 @@ stop(struct loop *l, uint32_t id)
 	job->since_s = l->view.now_s;
 }
 
-/* Since the last event. */
+/* Work since the last event. */
 static double
 worked_s(const struct loop *l, uint32_t id)
 {
@@ -200,7 +200,7 @@ advance(struct loop *l)
 	l->advanced_s = l->view.now_s;
 }
 
-/* ---- What is decided ------------------------------------------------------------- */
+/* ---- Decisions ------------------------------------------------------------------- */
 
 static bool
 is_as_it_was(const struct loop *l, const struct pol_grant *grant)
@@ -341,7 +341,7 @@ speed_of(struct loop *l, const struct pol_job *job)
 	return least;
 }
 
-/* Speeds with contention. */
+/* Requests the speeds with contention. */
 static void
 ask_rates(struct loop *l)
 {

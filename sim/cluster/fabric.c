@@ -109,7 +109,7 @@ put(struct fabric *fabric, uint32_t id, const struct pol_piece *pieces,
 			  fabric->opts.measure ? &placed->isolated : NULL, &steady);
 }
 
-/* Whether it uses the fabric: jobs on one host do not. */
+/* Whether the job uses the fabric: jobs on one host do not. */
 static bool
 has_place(const struct fabric *fabric, uint32_t id, uint32_t n_pieces)
 {
@@ -336,7 +336,7 @@ fabric_components(struct fabric *fabric,
 	vec_free(&at);
 }
 
-/* Notes a job's iteration times from now on. */
+/* Records a job's iteration times from now on. */
 static void
 see(struct fabric *fabric, uint32_t id, const struct steady_seen *seen)
 {

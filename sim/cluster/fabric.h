@@ -42,7 +42,7 @@ struct err;
 struct fabric;
 struct topo;
 
-/* What shifts the jobs of components, and which plan is taken (augment.h). */
+/* How jobs of components are shifted, and which plan is taken (augment.h). */
 enum fabric_augment {
 	FABRIC_NONE, /* Random phases, the first plan. */
 	/* Its shifts, kept by its agents; none in a loop.  Its Algorithm 2. */
@@ -79,13 +79,13 @@ struct fabric_opts {
 };
 
 struct fabric_counts {
-	uint64_t n_components; /* Of two or more jobs, whose speeds were asked for. */
-	uint64_t n_solved;     /* Of those, not known before. */
+	uint64_t n_components;     /* Of two or more jobs, with requested speeds. */
+	uint64_t n_solved;         /* Of those, new ones. */
 	uint64_t n_exact, n_means; /* Runs that repeated; that did not. */
 	uint64_t n_shifted;        /* Solved ones with shifts. */
 	uint64_t n_loops;          /* CASSINI's, which then have no shifts. */
-	uint64_t n_choices;        /* Decisions with several plans. */
-	uint64_t n_judged;         /* Plans evaluated for those. */
+	uint64_t n_choices;        /* Decisions between several plans. */
+	uint64_t n_judged;         /* Plans evaluated in these. */
 	uint32_t max_jobs;         /* In a component. */
 	double max_error;          /* Largest standard error over the mean. */
 	uint64_t n_windows;        /* Runs of a window. */

@@ -74,7 +74,7 @@ struct fabric_known {
 /* Limits of a run of 'n_jobs' jobs. */
 struct steady_limits fabric_limits(const struct fabric *fabric, size_t n_jobs);
 
-/* Of the members.  The score alone costs less. */
+/* Speeds of the members.  The score alone costs less. */
 struct fabric_known fabric_recall(struct fabric *fabric);
 struct fabric_known fabric_score(struct fabric *fabric);
 void fabric_forget_all(struct fabric *fabric);
@@ -102,7 +102,7 @@ void fabric_components(struct fabric *fabric,
  */
 double fabric_overlap(struct fabric *fabric);
 
-/* What struct cluster_work asks of a fabric. */
+/* The callbacks of struct cluster_work. */
 void fabric_rates(void *fabric, const struct pol_view *view, double *speeds);
 void fabric_worked(void *fabric, const struct pol_job *job, double dt_s);
 

@@ -91,7 +91,7 @@ slowest_member(const struct fabric *fabric)
 	return slowest;
 }
 
-/* Random begin of its first iteration, with that of 'first' at 0. */
+/* The random begin of a job's first iteration, with that of 'first' at 0. */
 static int64_t
 phase_ns(const struct placed *placed, const struct placed *first)
 {
@@ -102,7 +102,7 @@ phase_ns(const struct placed *placed, const struct placed *first)
 	return llround(ns < 0 ? ns + placed->isolated_ns : ns);
 }
 
-/* Too many jobs with random phases to run until the state repeats. */
+/* Whether there are too many jobs with random phases to run until the state repeats. */
 static bool
 is_window(const struct fabric *fabric, const int64_t *shift_us)
 {
@@ -110,7 +110,7 @@ is_window(const struct fabric *fabric, const int64_t *shift_us)
 	       !fabric->opts.max_iterations;
 }
 
-/* Jobs continue from their state. */
+/* Runs a window, in which jobs continue from their state. */
 static int
 run_window(struct fabric *fabric, const struct link_subset_job *jobs,
 	   struct outcome *outcome)
@@ -157,7 +157,7 @@ run_steady(struct fabric *fabric, const struct link_subset_job *jobs,
 	return 0;
 }
 
-/* With these shifts, or NULL: random phases.  Isolated times if the engine fails. */
+/* Runs with these shifts; NULL: random phases.  Isolated times if the engine fails. */
 static void
 run_component(struct fabric *fabric, const int64_t *shift_us, enum engine_pacing pacing,
 	      struct outcome *outcome)
@@ -309,7 +309,7 @@ solve(struct fabric *fabric, struct known *known)
 	free_outcome(&shifted, n);
 }
 
-/* ---- What is remembered ---------------------------------------------------------- */
+/* ---- Memory ---------------------------------------------------------------------- */
 
 static void
 forget(struct fabric *fabric, struct known *known)

@@ -21,7 +21,7 @@ histogram_copy(const struct histogram *histogram, struct histogram *ret_copy)
 		vec_push(&ret_copy->bins, histogram->bins.items[i]);
 }
 
-/* Where the bin is, or would be. */
+/* The place of the bin, existing or not. */
 static size_t
 find(const struct histogram *histogram, int32_t number)
 {

@@ -16,7 +16,7 @@ struct iteration {
 	double end_ns, took_ns;
 };
 
-/* What was observed of a job. */
+/* Observations of a job. */
 struct seen {
 	VEC(struct iteration) iterations;
 	size_t n_at_save; /* Iterations when the state was kept. */
@@ -68,7 +68,7 @@ is_same(const double *a, const double *b, size_t n)
 	return true;
 }
 
-/* Notes the marked packets until now. */
+/* Records the marked packets until now. */
 static void
 note_marks(struct run *run)
 {
@@ -81,7 +81,7 @@ note_marks(struct run *run)
 	}
 }
 
-/* From here on, the search is for this state. */
+/* Makes the present state the one to find again. */
 static void
 note_save(struct run *run)
 {
@@ -90,7 +90,7 @@ note_save(struct run *run)
 		run->seen[j].n_at_save = run->seen[j].iterations.n;
 }
 
-/* All jobs have had an iteration since the state was kept. */
+/* True if all jobs had an iteration since the state was kept. */
 static bool
 has_all_since_save(const struct run *run)
 {

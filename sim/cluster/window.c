@@ -66,7 +66,7 @@ on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
 }
 
 /*
- * A job that joins others begins an iteration.  If most jobs are new, each is in the
+ * Begins the job's iteration if it joins others.  If most jobs are new, each is in the
  * middle of one, so that they do not begin together.
  */
 static int
@@ -119,7 +119,7 @@ remember(const struct run *run, uint32_t j, struct window_past *past)
 }
 
 /*
- * Iteration time.  Isolated if no progress was seen: with jitter a job may compute for
+ * Iteration time; the isolated one without progress: with jitter a job may compute for
  * longer than a short window.
  */
 static double

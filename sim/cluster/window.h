@@ -23,10 +23,10 @@
 #include "sim/cluster/steady.h"
 
 #define WINDOW_ITERATIONS 2 /* Ended in a window, a job in the mean. */
-#define WINDOW_OF_NEW     2 /* Periods of the slowest job that is new, at least. */
+#define WINDOW_OF_NEW     2 /* Least periods of the slowest new job. */
 #define WINDOW_MEMORY     8 /* Iterations. */
 
-/* What windows have shown of a job; all zero: no window yet. */
+/* Results of a job's windows; all zero: no window yet. */
 struct window_past {
 	bool is_known;
 	struct engine_point point; /* Its state.  Owned. */

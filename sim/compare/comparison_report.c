@@ -41,7 +41,7 @@ plus_minus(const struct comparison_report *r)
 	return r->utf8 ? "\302\261" : "+-";
 }
 
-/* A table with a column per policy, from number 'first' on. */
+/* Starts a table with a column per policy, from number 'first' on. */
 static void
 start_table(const struct comparison_report *r, const char *what, size_t first,
 	    const char **headings, struct strbuf *names, struct table *t)

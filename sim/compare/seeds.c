@@ -9,7 +9,7 @@
 #include "lib/base/sort.h"
 #include "lib/base/vec.h"
 
-/* "7" or "1..10" at '*text', which is moved on. */
+/* Reads "7" or "1..10" at '*text', and moves '*text' past it. */
 static bool
 read_range(const char **text, uint64_t *ret_first, uint64_t *ret_last)
 {

@@ -9,7 +9,7 @@
 #include "lib/base/rng.h"
 #include "sim/jobs/recipe.h"
 
-/* Submissions from here on are seconds since 1970, 2001 or later. */
+/* Submissions from this on are seconds since 1970, 2001 or later. */
 #define TIME_OF_DAY_S 1e9
 #define MALFORMED     "malformed rows, left out"
 
@@ -104,7 +104,7 @@ compare_submits(const void *a, const void *b, void *ctx)
 	return (x > y) - (x < y);
 }
 
-/* In order of submission; ties in the order of the trace. */
+/* Sorts by submission; ties in the order of the trace. */
 static void
 sort(struct loader *l)
 {

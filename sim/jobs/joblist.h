@@ -50,7 +50,7 @@ bool joblist_filter_passes(const struct joblist_filter *filter,
 
 /* The time that is 0 in a trace with this first submission. */
 double joblist_origin_s(double first_submit_s);
-/* In seconds, over all attempts; NAN: unknown. */
+/* Seconds over all attempts; NAN: unknown. */
 double joblist_duration_s(const struct jobtrace_job *job);
 
 /* 'filter' may be NULL. Returns 0 or -errno with 'err' filled. */

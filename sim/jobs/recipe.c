@@ -123,7 +123,7 @@ read_frac(const char *text, double *ret_frac)
 	       *ret_frac <= 100;
 }
 
-/* False if the value is not what the key wants. */
+/* False if the value is invalid for the key. */
 static bool
 take_value(struct recipe *recipe, enum key key, const char *value)
 {
@@ -247,7 +247,7 @@ load_models(struct recipe *recipe, struct err *err)
 	return 0;
 }
 
-/* ---- What an iteration takes ----------------------------------------------------- */
+/* ---- Iteration times ------------------------------------------------------------- */
 
 static int
 iteration_s(const struct recipe *recipe, const struct work_model *model,
@@ -416,8 +416,8 @@ put(struct jobs *jobs, const struct jobtrace_job *job, double submit_s)
 }
 
 /*
- * At one time, until they request a share of the GPUs; none requests more than is
- * left.
+ * Adds jobs at one time, until they request a share of the GPUs; none requests more
+ * than are left.
  */
 static void
 put_share(const struct recipe *recipe, uint64_t seed, double share, bool is_amid,

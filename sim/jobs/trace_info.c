@@ -44,7 +44,7 @@ span_s(const struct trace_counters_sums *sums)
 	return sums->last_s - sums->first_s;
 }
 
-/* NAN: unknown. */
+/* Mean GPUs in use; NAN: unknown. */
 static double
 load_gpus(const struct trace_counters_sums *sums)
 {

@@ -70,7 +70,7 @@ run_info(int argc, char **argv)
 
 /* ---- Convert and filter ---------------------------------------------------------- */
 
-/* What to write. */
+/* The input and its filter. */
 struct source {
 	const char *path;
 	enum jobtrace_format format;
@@ -97,7 +97,7 @@ write_recipe(const struct source *source, FILE *out, struct err *err)
 	return 0;
 }
 
-/* Row by row: files of any length. */
+/* Writes row by row: files may have any length. */
 static int
 write_jobs(const struct source *source, FILE *out, uint64_t *ret_n, struct err *err)
 {
@@ -170,7 +170,7 @@ run_convert(int argc, char **argv)
 			out);
 }
 
-/* "2017-10-09", with or without a time, or seconds as the trace has them. */
+/* Reads "2017-10-09", with or without a time, or seconds on the trace's clock. */
 static bool
 read_time(const char *text, double *ret_s)
 {

@@ -260,7 +260,7 @@ make_work(struct joblist *list, const struct policy_spec *spec,
 	return 0;
 }
 
-/* Says why cluster_run() refuses a job. */
+/* Reports why cluster_run() refused a job. */
 static void
 refuse_job(const struct joblist *list, size_t bad, const struct cluster_job *job,
 	   const struct policy *policy, int r, struct err *err)

@@ -26,7 +26,7 @@ struct building {
 	uint64_t n_gpus;
 };
 
-/* Only digits; above 0 and at most 'most'. */
+/* Reads digits: a number above 0 and at most 'most'. */
 static bool
 read_number(const char **text, unsigned most, unsigned *ret_number)
 {
@@ -157,9 +157,9 @@ replay_cluster_fini(struct replay_cluster *cluster)
 	*cluster = (struct replay_cluster){ 0 };
 }
 
-/* ---- How fast jobs are ----------------------------------------------------------- */
+/* ---- Speeds ---------------------------------------------------------------------- */
 
-/* False if it was not measured on some type, or its duration is unknown. */
+/* False if the job was not measured on a type, or has no known duration. */
 static bool
 find_job(const struct throughputs *table, const uint32_t *types, uint32_t n_types,
 	 const char *model, struct cluster_job *job, double *ret_speeds)
@@ -219,7 +219,7 @@ replay_speeds_fini(struct replay_speeds *speeds)
 	*speeds = (struct replay_speeds){ 0 };
 }
 
-/* The same on any number of nodes; with jobs on the same GPUs as in stages.h. */
+/* Independent of the number of nodes; with jobs on the same GPUs as in stages.h. */
 static double
 speed_on(void *ctx, const struct pol_job *job, uint32_t n_gpus, uint32_t n_nodes,
 	 uint32_t type, const struct pol_job *const *mates, uint32_t n_mates)

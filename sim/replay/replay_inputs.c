@@ -129,7 +129,7 @@ check_used(const struct replay_args *args, const struct replay_inputs *inputs,
 
 /* ---- Jobs ------------------------------------------------------------------------ */
 
-/* One number per line, the first of each row; a first line without one is a heading. */
+/* Reads the first number of each row; a first row without one is a heading. */
 static int
 load_samples(const char *path, struct replay_inputs *inputs, struct err *err)
 {

@@ -72,7 +72,7 @@ report_csv(const char *path, const struct provenance *provenance,
 	return error;
 }
 
-/* True if a shell would take 'word' for one word, as it is. */
+/* True if a shell takes 'word' as one word, unchanged. */
 static bool
 is_plain(const char *word)
 {

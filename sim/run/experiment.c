@@ -24,7 +24,7 @@
 struct track {
 	uint64_t n_target; /* Iterations to wait for; 0: none. */
 	bool is_placed;
-	bool is_pending; /* It has not done them yet. */
+	bool is_pending; /* Its iterations are not complete. */
 	bool has_started;
 	double begin_ns; /* Begin of its first iteration, or end of its last one. */
 	VEC(double) start_ns;
@@ -34,7 +34,7 @@ struct track {
 struct runner {
 	const struct experiment_opts *opts;
 	struct engine *engine;
-	struct steer_sim *steered; /* NULL: no job is. */
+	struct steer_sim *steered; /* NULL: no job is steered. */
 	struct track *tracks;
 	size_t n_jobs;
 	uint64_t max_counted;      /* Per job, warm-up included. */
@@ -46,7 +46,7 @@ struct runner {
 	bool was_interrupted;
 };
 
-/* ---- What the engine tells ------------------------------------------------------- */
+/* ---- Callbacks of the engine ----------------------------------------------------- */
 
 static double
 progress_frac(const struct runner *r)

@@ -30,14 +30,14 @@
 
 struct experiment_opts {
 	uint64_t seed;
-	uint64_t iterations;        /* Per job; 0: as many as there are. */
+	uint64_t iterations;        /* Per job; 0: unlimited. */
 	uint64_t warmup_iterations; /* First iterations that do not count. */
 	int64_t duration_ns;        /* ENGINE_NEVER: not limited. */
 	bool random_phases;
 	double mtu_bytes; /* 0: the engine's default. */
 	/* All may be NULL. */
 	void *ctx;
-	/* Called now and then with the fraction done; false ends the run. */
+	/* Called regularly with the fraction done; false ends the run. */
 	bool (*go_on)(void *ctx, double frac);
 	void (*on_iteration)(void *ctx, uint32_t job, uint64_t iteration,
 			     double start_ns, double end_ns);
@@ -47,9 +47,8 @@ struct experiment_opts {
 	void (*on_sent)(void *ctx, uint32_t job, uint32_t flow, double start_ns,
 			double end_ns, double rate_bps, double ecn_packets);
 	/*
-	 * Called every 'tick_ns' (if above 0) of simulated time, after everything
-	 * until then was reported; and once at the end for the rest.  False ends the
-	 * run.
+	 * Called every 'tick_ns' (if above 0) of simulated time, after all earlier
+	 * reports, and once at the end for the rest.  False ends the run.
 	 */
 	int64_t tick_ns;
 	bool (*on_tick)(void *ctx, int64_t now_ns);

@@ -57,7 +57,7 @@ expect_end_of_line(struct reader *r)
 	return 0;
 }
 
-/* Takes 'word', which begins a line. */
+/* Checks for 'word' at the begin of a line. */
 static int
 expect_word(struct reader *r, const char *word, const char *shape)
 {
@@ -74,7 +74,7 @@ expect_word(struct reader *r, const char *word, const char *shape)
 	return 0;
 }
 
-/* For a number that began at 'start'. */
+/* Reports a number that began at 'start'. */
 static int
 out_of_range(struct reader *r, const char *what, int64_t min, int64_t max,
 	     const char *start)

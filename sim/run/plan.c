@@ -54,7 +54,7 @@ engine_pacing_of(enum scenario_pacing pacing)
 	}
 }
 
-/* ---- As the scenario says ------------------------------------------------------- */
+/* ---- From the scenario ---------------------------------------------------------- */
 
 static int
 plan_none(const struct scenario *scenario, const struct topo *topo,
@@ -81,7 +81,7 @@ plan_none(const struct scenario *scenario, const struct topo *topo,
 	return 0;
 }
 
-/* ---- As a policy advises -------------------------------------------------------- */
+/* ---- From a policy -------------------------------------------------------------- */
 
 /*
  * A requested pacing applies to jobs with a phase.  Jobs without one have no grid;

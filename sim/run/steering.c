@@ -10,8 +10,8 @@
 
 /*
  * The segment whose flows are the profile's onset: without contention, they start
- * nearest to it.  An isolated segment lasts as long as its computation or its traffic,
- * whichever ends later.
+ * nearest to it.  An isolated segment lasts as long as the longer of its computation
+ * and its traffic.
  */
 static uint32_t
 onset_segment(const struct work_job *job)

@@ -16,7 +16,7 @@
 #define MAX_FILE_BYTES ((size_t)1 << 30)
 /* End times kept, at 8 bytes each. */
 #define MAX_LINES ((uint64_t)1 << 28)
-/* Iterations between looks at the clock. */
+/* Iterations between checks of the clock. */
 #define CLOCK_EVERY 4096
 
 struct recorder {
@@ -42,7 +42,7 @@ on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
 		engine_stop(rec->engine);
 }
 
-/* Runs 'scn' and prints what there is, also after an interrupt. */
+/* Runs 'scn' and prints the results, even after an interrupt. */
 static int
 simulate(const struct flow_scenario *scn, uint64_t max_iterations, uint64_t max_lines,
 	 const char *progress)

@@ -40,7 +40,7 @@ mix(uint64_t digest, const void *bytes, size_t n)
 	return digest;
 }
 
-/* With its NUL, so that "ab" "c" differs from "a" "bc". */
+/* Includes the NUL, so that "ab" "c" differs from "a" "bc". */
 static uint64_t
 mix_text(uint64_t digest, const char *text)
 {
@@ -77,7 +77,7 @@ compare_names(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* Its files by name, without subfolders, which no command reads. */
+/* Mixes in a folder's files by name, without subfolders, which no command reads. */
 static int
 mix_folder(const char *path, uint64_t *digest, struct err *err)
 {

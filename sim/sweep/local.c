@@ -112,7 +112,7 @@ store(struct slot *slot, const struct child_result *result, struct err *why)
 	return -EINVAL;
 }
 
-/* Ended by a signal from outside: it may succeed another time. */
+/* True if a signal from outside ended it: it may succeed another time. */
 static bool
 was_ended(const struct child_result *result)
 {

@@ -14,7 +14,7 @@
 #include "sim/sweep/grid.h"
 
 #define NO_AXIS SIZE_MAX
-/* Lines side by side spread over this share of the distance between two places. */
+/* Adjacent lines are spread over this share of the distance between two places. */
 #define SPREAD 0.5
 
 /* Values of all seeds at a place of the axis. */

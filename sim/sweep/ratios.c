@@ -172,7 +172,7 @@ make_rows(struct reader *reader)
 	}
 }
 
-/* Replaces the values that 'base' names. */
+/* Finds the row with the values that 'base' names replaced. */
 static int
 find_base(const struct ratios *ratios, const char *const *base, size_t n_base,
 	  const char **values, struct err *err)
@@ -224,7 +224,7 @@ ratio(const double *base, const double *row, size_t n)
 			    (double)(n - 1) * (sum_base - base[i]) / (sum_row - row[i]);
 	if (n > 1)
 		value.ci95 = stats_ci95(pseudo, n);
-	/* Nearly all in one seed: without it there is nothing to divide by. */
+	/* With nearly all in one seed, the rest without it cannot be a divisor. */
 	for (size_t i = 0; i < n; i++)
 		if (!(sum_row - row[i] > NEARLY_ALL * sum_row))
 			value.ci95 = NAN;

@@ -312,7 +312,7 @@ sweep(const struct sweep_args *args, const char *path, const char *command)
 	return r < 0 ? cli_fail(r, &err) : cli_finish(status);
 }
 
-/* What is wrong with a combination of options; NULL: nothing. */
+/* The fault of a combination of options; NULL: none. */
 static const char *
 why_not(const struct sweep_args *args)
 {

@@ -201,7 +201,7 @@ emit_set_wall_offset(struct emit *emit, int64_t wall_offset_ns)
 	emit->wall_offset_ns = wall_offset_ns;
 }
 
-/* ---- What the engine tells ------------------------------------------------------ */
+/* ---- Callbacks of the engine ----------------------------------------------------- */
 
 void
 emit_sent(struct emit *emit, uint32_t job, uint32_t flow, double start_ns,

@@ -74,7 +74,7 @@ add_row(const struct emit *emit, struct tele_frame *frame, const struct end *end
 		 }));
 }
 
-/* The jobs of a link that a sender reports: none for a switch. */
+/* The number of a link's jobs that a sender reports: none for a switch. */
 static uint32_t
 n_told(const struct emit *emit, const struct sender *sender,
        const struct loaded_link *link)

@@ -29,14 +29,13 @@ struct counts {
 /* One job on one link. */
 struct stream {
 	uint32_t link, job;
-	uint32_t n_flows;         /* Of the job, over this link. */
-	VEC(struct piece) pieces; /* Of the window. */
-	double carry_bytes;       /* Owed from before the window, -0.5 to 0.5. */
-	double next_carry_bytes;  /* After it. */
-	double ce_packets;        /* Marked on arrival; only where the flow ends. */
-	struct counts counts;     /* At the end of the window. */
-	uint32_t
-		n_silent_windows; /* In a row; EMIT_FORGET_WINDOWS: not yet, or no more. */
+	uint32_t n_flows;          /* Of the job, over this link. */
+	VEC(struct piece) pieces;  /* Of the window. */
+	double carry_bytes;        /* Carried from before the window, -0.5 to 0.5. */
+	double next_carry_bytes;   /* After it. */
+	double ce_packets;         /* Marked on arrival; only where the flow ends. */
+	struct counts counts;      /* At the end of the window. */
+	uint32_t n_silent_windows; /* Consecutive; EMIT_FORGET_WINDOWS: not listed. */
 };
 
 /* A link with all of its streams. */

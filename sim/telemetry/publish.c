@@ -38,7 +38,7 @@ publish_is_bus(const char *target)
 	return strstr(target, "://") != NULL;
 }
 
-/* Sleeps until then.  Returns false if interrupted. */
+/* Sleeps until that time.  Returns false if interrupted. */
 static bool
 sleep_until(const struct publish *p, int64_t until_ns)
 {

@@ -28,7 +28,7 @@ struct publish_opts {
 	const char *target; /* An endpoint of the bus, or a file; "-": stdout. */
 	const char *keys;   /* Folder of CURVE keys, or NULL. */
 	bool is_connected;  /* To a proxy, instead of bound. */
-	bool must_wait;     /* Begin when there is a subscriber. */
+	bool must_wait;     /* Begin only with a subscriber. */
 	bool has_pace;      /* Else 1 on the bus, and 0 into a file. */
 	double pace;        /* Simulated over real time; 0: as fast as possible. */
 	bool has_epoch;     /* Else now on the bus, and 0 in a file. */
@@ -41,7 +41,7 @@ struct publish_opts {
 bool publish_is_bus(const char *target);
 
 /*
- * Opens the target, and waits if asked to.  Borrows all but the options.  Returns 0,
+ * Opens the target, and waits if requested.  Borrows all but the options.  Returns 0,
  * or the error of emit_check(), bus_pub_open() or rec_writer_open() with 'err' filled.
  */
 int publish_open(const struct topo *topo, const struct scenario *scenario,

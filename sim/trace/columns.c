@@ -301,7 +301,7 @@ has_needed(const struct column *columns, const struct column *const *of, int n)
 	return true;
 }
 
-/* The first 'n' columns of a table without a header. */
+/* Takes the first 'n' columns of a table without a header. */
 static bool
 by_order(const struct columns *format, char *const *fields, int n,
 	 const struct column **ret_of)
@@ -376,7 +376,7 @@ read_number(const char *text, double max, double *ret_value)
 	return !*end && fabs(*ret_value) <= max;
 }
 
-/* Also "3.0", which some traces have in columns with gaps. */
+/* Reads a whole number, also "3.0", which some traces have in columns with gaps. */
 static bool
 read_whole(const char *text, double min, double max, double *ret_value)
 {

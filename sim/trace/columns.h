@@ -9,7 +9,7 @@
 #include "sim/trace/jobtrace.h"
 
 #define COLUMNS_MAX 64 /* Fields of a row. */
-/* Bound of all times, so that what is written can be read again. */
+/* Bound of all times, so that written traces can be read again. */
 #define COLUMNS_MAX_SECONDS 1e12
 
 enum column_kind {
@@ -44,7 +44,7 @@ enum columns_place {
 	COLUMNS_AT_BEGIN, /* Of a field. */
 	COLUMNS_IN_PLAIN,
 	COLUMNS_IN_QUOTES,     /* The row continues in the next line. */
-	COLUMNS_BEHIND_QUOTES, /* Or between two that stand for one. */
+	COLUMNS_BEHIND_QUOTES, /* Or between two quotes that stand for one. */
 	COLUMNS_BROKEN,        /* Text after closing quotes. */
 };
 
@@ -73,9 +73,9 @@ const char *columns_read(const struct column *const *of, char *const *fields, in
 			 struct jobtrace_job *ret_job, int *ret_field,
 			 bool *ret_rounded);
 
-/* For other readers: NULL, or what is wrong with a name. */
+/* For other readers: NULL, or the fault of a name. */
 const char *columns_check_name(const char *text);
-/* Reads a time as above, or NAN. Returns false if it is none. */
+/* Reads a time as above, or NAN.  Returns false if it is invalid. */
 bool columns_time(const char *text, double *ret_s);
 enum jobtrace_status columns_status(const char *text);
 

@@ -46,8 +46,8 @@ struct jobtrace {
 	char *first; /* The line read to detect the format; NULL: consumed. */
 	size_t n_first;
 	/*
-	 * Up to this line, a quote that is still open at the end of a line has a wrong
-	 * end.
+	 * Up to this line, a quote still open at the end of a line is known to be
+	 * closed wrongly.
 	 */
 	uint64_t wrong_until;
 	const char *wrong; /* The reason. */
@@ -71,13 +71,11 @@ next_line(struct jobtrace *trace, char **ret_line, size_t *ret_n, struct err *er
 }
 
 /*
- * Completes the row that begins with the last line, of which 'skip' bytes are not
- * part.  Quotes may span lines; if they are not closed, or wrongly, only the line is
- * left and no row behind it is lost: '*ret_why' is the reason, NULL: none.
- *
- * Each line skipped in the search is a row of its own, and its open quotes have the
- * same end: that is not searched again, so the time is proportional to the length of
- * the file.
+ * Completes the row that begins with the last line, without its first 'skip' bytes.
+ * Quotes may span lines; if they are not closed, or closed wrongly, only the line is
+ * taken and no later row is lost: '*ret_why' is the reason, NULL: none.  Each line
+ * skipped in the search is a row of its own, and its open quotes have the same end,
+ * which is not searched again: the time is linear in the length of the file.
  */
 static int
 complete_row(struct jobtrace *trace, size_t skip, char separator, char **line,

@@ -15,14 +15,13 @@ struct lines {
 	char *path;          /* Owned, as the user named it. */
 	struct instream *in; /* Owned. */
 	VEC(char)
-	held; /* From 'from' on what was told last, from 'at' on what was not. */
+	held; /* From 'from' on the returned text, from 'at' on the unread rest. */
 	size_t from, at;
-	size_t n; /* Of what was told, which is terminated there, */
-	char was; /* instead of this. */
-	size_t first_n,
-		first_size; /* Of its first line, without its end and with it. */
+	size_t n; /* Length of the returned text, which is terminated there. */
+	char was; /* The character replaced by the terminator. */
+	size_t first_n, first_size; /* Of its first line, without and with its end. */
 	bool is_over;
-	uint64_t number, n_joined; /* Of its first line; how many more it has. */
+	uint64_t number, n_joined; /* Number of its first line; lines joined to it. */
 };
 
 int
@@ -60,7 +59,7 @@ too_long(const struct lines *lines, struct err *err)
 	return -EMSGSIZE;
 }
 
-/* Reads on; what is before 'from' is given up. */
+/* Reads more; discards what is before 'from'. */
 static int
 read_more(struct lines *lines, struct err *err)
 {
@@ -79,13 +78,13 @@ read_more(struct lines *lines, struct err *err)
 			  BLOCK, err);
 	if (n < 0)
 		return (int)n;
-	/* Data that is over is not asked for again. */
+	/* At the end of the data, does not read again. */
 	lines->is_over = n == 0;
 	lines->held.n += (size_t)n;
 	return 0;
 }
 
-/* Tells one more line, behind what is told from 'from' on: 1, 0 at the end, -errno. */
+/* Adds one line to the returned text: 1, 0 at the end, -errno. */
 static int
 tell_line(struct lines *lines, struct err *err)
 {
@@ -122,7 +121,7 @@ tell_line(struct lines *lines, struct err *err)
 	return 1;
 }
 
-/* In place of its end, or of what is reserved behind. */
+/* Terminates the text at its end, or in the reserved byte after it. */
 static void
 terminate(struct lines *lines, char **ret_text, size_t *ret_n)
 {

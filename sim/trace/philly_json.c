@@ -38,7 +38,7 @@ scan_char(struct scan *scan, char c)
 	return c == '}' && scan->depth && !--scan->depth;
 }
 
-/* What may be between jobs: an array around all, or none; commas or none. */
+/* Whether the character may be between jobs: an optional array, optional commas. */
 static bool
 may_stand_between(struct philly_json *reader, char c)
 {

@@ -23,10 +23,10 @@ enum philly_json_list {
 };
 
 struct philly_json {
-	struct strbuf object; /* Of the job in hand. */
+	struct strbuf object; /* The current job. */
 	char *line;           /* The last 'left' bytes are unread. */
 	size_t left;
-	uint64_t first_line; /* Of the job in hand. */
+	uint64_t first_line; /* Of the current job. */
 	enum philly_json_list list;
 	struct json_doc *doc;
 };
@@ -35,8 +35,8 @@ void philly_json_fini(struct philly_json *reader); /* Accepts a zeroed one. */
 
 /*
  * Returns 1 with the next job; 0 at the end; -EAGAIN for a malformed job with 'err'
- * filled, and the caller goes on; another -errno at a truncated text or one that is no
- * list of jobs.  A non-NULL 'line' has been read already.
+ * filled, after which the caller may continue; another -errno for a truncated text or
+ * one that is no list of jobs.  A non-NULL 'line' has been read already.
  */
 int philly_json_next(struct philly_json *reader, struct lines *lines, char *line,
 		     size_t n, struct jobtrace_job *ret_job, struct err *err);

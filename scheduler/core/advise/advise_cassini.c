@@ -58,7 +58,7 @@ struct offers {
 	size_t n;
 };
 
-/* Packs the job, at 'i' 0 as usual, later in an equivalent way; adds new placements. */
+/* Packs the job, usually if 'i' is 0, else in an equivalent way; adds a new placement. */
 static int
 offer(struct offers *offers, struct plan *plan, const struct advise_ctx *ctx,
       uint32_t job, size_t i, struct rng *rng)

@@ -86,7 +86,7 @@
 
 /* ---- Prediction ------------------------------------------------------------------ */
 
-#define PREDICT_WARM_UP_FRAC 0.25 /* Start of a run that is not counted. */
+#define PREDICT_WARM_UP_FRAC 0.25 /* Share of a run before counting. */
 /* Largest ratio of periods in one run, and least iterations of slower jobs. */
 #define PREDICT_MAX_SPREAD     4.0
 #define PREDICT_MIN_ITERATIONS 4.0

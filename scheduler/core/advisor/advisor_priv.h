@@ -25,7 +25,7 @@ struct advisor_job {
 	uint32_t number;
 	bool is_shiftable;
 	bool is_touched;                      /* Changed since it was solved. */
-	bool is_queued;                       /* Or was, until another job's solve. */
+	bool is_queued;                       /* In the queue, solved since or not. */
 	struct advisor_view view;             /* Its arrays are the members below. */
 	struct advisor_link *links;           /* Owned. */
 	struct steer_constraint *constraints; /* Owned. */

@@ -27,8 +27,8 @@
 #define STEER_LATE_SDS       4 /* A later report counts as lost. */
 #define STEER_ORDER_ROOM_SDS 4 /* Longest wait of an order beyond its delay. */
 
-/* A job is settled after this many iterations within their windows, or outside by less
- * than the tolerance. */
+/* A job is settled after this many iterations within their windows, or outside by fewer
+* standard deviations than the second number. */
 #define STEER_SETTLED_ITERATIONS 8
 #define STEER_SETTLED_SDS        2
 
@@ -66,7 +66,7 @@
 #define TURN_GUARD_SDS 2
 /* Others wait for a burst that exceeds its profile, up to this many lengths. */
 #define TURN_MAX_HOLD_FRAC 1.5
-/* Turns are chosen again after this change of the period, but not sooner. */
+/* Turns are chosen again after this change of the period, but at most this often. */
 #define TURN_CHANGED_FRAC 0.02
 #define TURN_EVERY_NS     INT64_C(1000000000)
 

@@ -189,7 +189,7 @@ make_window(const struct pair *p, int64_t shift_us,
 	return true;
 }
 
-/* Bursts back to back; the range between is the longer period's, or the gcd's. */
+/* Keeps two bursts apart, modulo the gcd if both fit into it, or the longer period. */
 static bool
 make_bursts(const struct pair *p, struct steer_constraint *ret_constraint)
 {

@@ -73,7 +73,7 @@ enum steer_mode {
 	STEER_GATE,  /* Takes turns. */
 };
 
-/* The advisor's wish for a job. */
+/* What the advisor requests for a job. */
 struct steer_job {
 	enum steer_mode mode;
 	const struct profile *profile; /* In isolation; copied. */

@@ -27,7 +27,7 @@
 #include "scheduler/core/profile/detect_params.h"
 #include "scheduler/core/profile/series.h"
 
-/* The series in cells of 'width' buckets, and the state of the rounds. */
+/* The series in cells of 'width' buckets, and the state of refinement. */
 struct work {
 	size_t n;        /* Cells. */
 	size_t width;    /* Buckets in a cell. */
@@ -236,7 +236,7 @@ explained(const struct work *w)
 	return 1 - residual / (squares - sum * sum / (double)w->n);
 }
 
-/* The onsets of the seed (first template) that explains most. */
+/* The onsets of the best seed (first template) so far. */
 struct seeds {
 	size_t next;
 	double most;
@@ -253,7 +253,7 @@ seeds_init(struct seeds *seeds, const struct work *w)
 
 /*
  * Tries one of N_SEEDS templates spread over the series, in cells just fine enough to
- * compare them.  Returns false if none is left.
+ * compare them.  Returns false if all were tried.
  */
 static bool
 try_seed(struct work *w, struct seeds *seeds)
@@ -334,9 +334,8 @@ rotate_to_quiet(struct work *w)
 }
 
 /*
- * From now on the template has most weight around the edge where its traffic begins:
- * the edge marks the onset, while later parts move by the jitter of the parts before
- * them.
+ * Gives most weight to the template's edge, where its traffic begins: the edge marks
+ * the onset, while later parts move by the jitter of the parts before them.
  */
 static void
 weigh_edge(struct work *w)
@@ -362,7 +361,7 @@ adapt_period(struct work *w)
 	free(distances);
 	if (p >= 4 && p < 2 * MAX_TEMPLATE)
 		w->period = p;
-	/* An iteration that the series' end now cuts no longer counts. */
+	/* Drops iterations that the series' end now cuts. */
 	while (w->n_onsets > 0 && w->onsets[w->n_onsets - 1] + w->period > w->n)
 		w->n_onsets--;
 }

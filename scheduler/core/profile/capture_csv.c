@@ -399,8 +399,7 @@ compare_ids(const void *a, const void *b)
 
 /*
  * Stores for each series of the file its row in the set, or SIZE_MAX for another job;
- * and the rows' ids in 'set', sorted, so that the order of the file's rows does not
- * matter.
+ * and the rows' ids in 'set', sorted, so that the file's order does not matter.
  */
 static void
 number_series(const struct capture *capture, uint32_t job, const struct series_set *set,

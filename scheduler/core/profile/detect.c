@@ -41,8 +41,8 @@ struct search {
 	struct period candidates[PERIOD_MAX_CANDIDATES];
 	size_t n_candidates, next_candidate;
 	struct period period;    /* The chosen one. */
-	double residual;         /* What it leaves unexplained; infinite: none yet. */
-	struct aligner *aligner; /* Owned.  NULL but while it works. */
+	double residual;         /* Variance left unexplained; infinite: none yet. */
+	struct aligner *aligner; /* Owned.  NULL except while aligning. */
 	struct alignment alignment;
 	struct iteration_times times;
 	struct detection found; /* Owned. */
@@ -51,7 +51,7 @@ struct search {
 struct detector {
 	struct spectrum_maker *maker; /* Owned. */
 	enum stage stage;
-	int error; /* Of a search that is over. */
+	int error; /* Result of a finished search. */
 	struct search search;
 };
 

@@ -21,20 +21,20 @@
 
 /* A peak of the score is at least this many grid points wide on each side. */
 #define PEAK_REACH 10
-/* Its centroid is over these many on each side, and what exceeds this share of it. */
+/* Buckets on each side of its centroid, and the share of the peak above which they count. */
 #define CENTROID_REACH 8
 #define CENTROID_FLOOR 0.85
 
-/* The dip is looked for between these multiples of the lag, in these steps. */
+/* The dip is searched between these multiples of the lag, in these steps. */
 #define DIP_FROM 0.1
 #define DIP_TO   1.9
 #define DIP_STEP 0.02
 
 /* ---- Choice among candidates (detect.c) ------------------------------------------ */
 
-/* Added to what a period leaves unexplained, so that no two perfect ones differ. */
+/* Added to the unexplained share of a period, so that perfect ones do not differ. */
 #define RESIDUAL_FLOOR 0.1
-/* A candidate of a lower score wins if it leaves less than this share unexplained. */
+/* A candidate with a lower score wins if it leaves less than this share unexplained. */
 #define FAR_LESS 0.5
 
 /* ---- What is refused (detect.c) -------------------------------------------------- */
@@ -53,7 +53,7 @@
 #define CONTRAST_PART    16
 #define CONTRAST_BUCKETS 5 /* At least. */
 
-/* The accuracy that is wanted of a period: within this share of the median. */
+/* Required accuracy of a period: within this share of the median. */
 #define PERIOD_BAR 0.02
 
 /* ---- Iteration onsets (align.c) -------------------------------------------------- */
@@ -73,8 +73,8 @@
 #define DISTANCE_SCALE 0.25
 #define DISTANCE_COST  0.15
 
-#define FIT_CAP     1.2  /* A fit counts no more than this, */
-#define FIT_FLOOR   0.25 /* and gains only beyond this. */
+#define FIT_CAP     1.2  /* A fit counts at most this. */
+#define FIT_FLOOR   0.25 /* A fit counts only above this. */
 #define END_FIT     0.4  /* Share of the median fit: less is cut by the series' end. */
 #define QUIET_LEVEL 0.2  /* Share of the template's range: below it is quiet. */
 #define QUIET_LEAD  0.75 /* Share of the longest quiet that leads the template. */
@@ -82,10 +82,10 @@
 
 /* ---- Iteration ends and times (iteration_ends.c, iteration_times.c) -------------- */
 
-#define MAX_BYTES_OFF 0.2  /* Share of an iteration's: its end is looked for there. */
+#define MAX_BYTES_OFF 0.2  /* Share of an iteration's: its end is searched within. */
 #define QUIET_RATE    0.5  /* Share of the mean rate: less is quiet. */
 #define CLEAR_QUIET   0.25 /* Share of the median quiet: a shorter one is not clear. */
-#define MIN_CLEAR     0.9  /* Share of clear ends of which a series is believed. */
+#define MIN_CLEAR     0.9  /* Least share of clear ends in a usable series. */
 #define MAX_ENDS_OFF  0.2  /* Between period by ends and by onsets, share. */
 
 /* ---- Phases (phases.c, detect.c) ------------------------------------------------- */

@@ -13,7 +13,7 @@ struct quiet {
 	size_t from, to;
 };
 
-/* The part of x[from, to) that falls furthest short of the rate 'low', in bytes. */
+/* The part of x[from, to) with the largest deficit from the rate 'low', in bytes. */
 static struct quiet
 deepest_quiet(const float *x, size_t from, size_t to, double low)
 {
@@ -35,7 +35,7 @@ deepest_quiet(const float *x, size_t from, size_t to, double low)
 	return deepest;
 }
 
-/* The first bucket after 'at' before which about 'bytes' have passed. */
+/* The first bucket after 'at' by which about 'bytes' have passed. */
 static size_t
 pass(const float *x, size_t n, size_t at, double bytes)
 {
@@ -65,7 +65,7 @@ next_quiet(const float *x, size_t n, size_t at, double bytes, double low)
 	return deepest_quiet(x, from, to, low);
 }
 
-/* Where around bucket 'end' the traffic ends, assuming a constant rate until then. */
+/* The end of the traffic around bucket 'end', assuming a constant rate until then. */
 static double
 between_buckets(const float *x, size_t n, size_t end)
 {

@@ -40,7 +40,7 @@ iteration_times_bytes(const struct alignment *alignment, const float *x, size_t 
 	return mean;
 }
 
-/* The times from end to end in each series whose ends are clear; their number. */
+/* Fills the times from end to end in each series with clear ends; their number. */
 static size_t
 by_ends(const struct series_set *set, const struct alignment *alignment,
 	double *ret_times)
@@ -62,7 +62,7 @@ by_ends(const struct series_set *set, const struct alignment *alignment,
 }
 
 /*
- * The times from onset to onset over 'stride' iterations, per iteration; their number.
+ * Fills times from onset to onset over 'stride' iterations, per iteration; their number.
  */
 static size_t
 by_onsets(const struct alignment *alignment, size_t stride, double *ret_times)
@@ -103,7 +103,7 @@ iteration_times_measure(const struct series_set *set, const struct alignment *al
 		median_ms = stats_harrell_davis(times, n, n_onsets - 1, &se_ms);
 		if (fabs(median_ms / ret_times->onset_ms - 1) <= MAX_ENDS_OFF) {
 			ret_times->period_ms = median_ms;
-			/* Fewer than three times do not tell how much they vary. */
+			/* Fewer than three times do not show how much they vary. */
 			if (n > 2)
 				ret_times->period_se_ms = se_ms;
 		}

@@ -131,8 +131,8 @@ centroid(const struct grid *grid, size_t best)
 }
 
 /*
- * By how much the autocorrelation is lower on both sides of 'lag'.  That of a single
- * burst or a drift only falls, so it has no dip before any lag.
+ * How much lower the autocorrelation is on both sides of 'lag'.  For a single burst or
+ * a drift it only falls, so there is no dip before any lag.
  */
 static double
 dip_around(const double *prefix_sums, size_t n, double lag)

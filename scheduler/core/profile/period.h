@@ -22,8 +22,8 @@
 struct period {
 	double buckets;         /* The period. */
 	double autocorrelation; /* Smoothed, at the period; 0 to 1. */
-	double dip;   /* By how much it is lower before and after the period. */
-	double score; /* S of period.c. */
+	double dip;             /* How much lower it is on both sides of the period. */
+	double score;           /* S of period.c. */
 };
 
 #define PERIOD_MAX_CANDIDATES 8

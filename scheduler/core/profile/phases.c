@@ -80,7 +80,7 @@ phases_split(const double *x, size_t n, size_t max_pieces, double penalty,
 	return n_pieces;
 }
 
-/* The split of the fold, in cells so wide that there are at most MAX_CELLS. */
+/* Splits the fold, in cells wide enough that there are at most MAX_CELLS. */
 static size_t
 split_fold(const double *fold_bps, size_t n, int64_t step_us, struct piece *ret_pieces)
 {

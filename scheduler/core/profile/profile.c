@@ -53,7 +53,7 @@ by_start(const void *a, const void *b)
 	return (pa->start_us > pb->start_us) - (pa->start_us < pb->start_us);
 }
 
-/* What is wrong with a phase; NULL: nothing. */
+/* The fault of a phase; NULL: none. */
 static const char *
 phase_fault(const struct profile_phase *phase, int64_t period_us)
 {
@@ -70,7 +70,7 @@ phase_fault(const struct profile_phase *phase, int64_t period_us)
 	return NULL;
 }
 
-/* What is wrong with the other fields; NULL: nothing. */
+/* The fault of the other fields; NULL: none. */
 static const char *
 figures_fault(const struct profile *profile)
 {

@@ -21,7 +21,7 @@
 #define PROFILE_MAX_PERIOD_US INT64_C(3600000000) /* One hour. */
 #define PROFILE_MAX_BPS       1e15
 
-/* Estimates that differ by less in the period and in the bytes of an iteration are of the
+/* Estimates that differ by less in period and in bytes of an iteration count as the
  * same profile, and nothing is solved again.  Chosen by hand. */
 #define PROFILE_SAME_PERIOD_FRAC 0.01
 #define PROFILE_SAME_BYTES_FRAC  0.05

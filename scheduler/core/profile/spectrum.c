@@ -52,16 +52,16 @@ enum stage {
 };
 
 struct spectrum_maker {
-	struct transform made_so_far[MAX_LOG2 + 1]; /* Of 1 << i. */
+	struct transform made_so_far[MAX_LOG2 + 1]; /* The one of length 1 << i. */
 	struct transform *fine;                     /* At least 2 n long. */
 	struct transform *wide;                     /* At least AMPLITUDE_PADDING n. */
-	size_t n;                                   /* Of 'x' and 'window'. */
+	size_t n;                                   /* Length of 'x' and 'window'. */
 	float *x;                                   /* Owned.  [n]: a piece. */
 	float *window;                              /* Owned.  [n]: Hann's. */
 	double *power;          /* Owned.  [fine.length / 2 + 1]: sum of |X|^2. */
 	double *windowed_power; /* Owned.  Likewise, of w x. */
 
-	/* The spectrum in the making. */
+	/* The spectrum being made. */
 	enum stage stage;
 	const struct series_set *set; /* Borrowed. */
 	size_t pieces_each, next_piece, n_used;
@@ -109,7 +109,7 @@ transform_fini(struct transform *t)
 	free(t->out);
 }
 
-/* Of t->in[0..n), with zeros behind it. */
+/* Transforms t->in[0..n), padded with zeros. */
 static void
 transform(struct transform *t, size_t n)
 {
@@ -213,7 +213,7 @@ add_piece(struct spectrum_maker *maker, const float *piece)
 	maker->n_used++;
 }
 
-/* Makes room for pieces of n, and the window. */
+/* Makes room for pieces of length n, and the window. */
 static void
 resize(struct spectrum_maker *maker, size_t n)
 {
@@ -276,7 +276,7 @@ spectrum_begin(struct spectrum_maker *maker, const struct series_set *set)
 	maker->stage = TABLES;
 }
 
-/* The next piece; false if there is none. */
+/* Takes the next piece; false if there is none. */
 static bool
 take_piece(struct spectrum_maker *maker)
 {

@@ -45,7 +45,7 @@ hash_profile(const struct profile *profile)
 	return hash;
 }
 
-/* Mixes into every job its links, and into those all their jobs. */
+/* Mixes into every job its links, and into these all their jobs. */
 static void
 refine(const struct joint_problem *problem, uint64_t *hash, uint64_t *sum)
 {

@@ -14,9 +14,7 @@ is_edge(const struct joint_model *model, size_t x)
 	return model->groups[model->loads[x].group].n_loads > 1;
 }
 
-/*
- * Peels.  Vertices are numbered jobs first, then links.
- */
+/* Removes vertices of degree 1.  Vertices are numbered jobs first, then links. */
 static void
 find_core(const struct joint_model *model, const bool *is_off,
 	  struct core_decomposition *peeled)
@@ -79,7 +77,7 @@ find_core(const struct joint_model *model, const bool *is_off,
 	free(is_gone);
 }
 
-/* The job that stands for a link: any on which its shift matters. */
+/* A job that represents the link: any job on which its shift matters. */
 static uint32_t
 first_job_of(const struct joint_model *model, uint32_t l)
 {

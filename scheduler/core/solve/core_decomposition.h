@@ -18,12 +18,12 @@
 
 #define CORE_NONE UINT32_MAX
 
-/* Jobs and links that hang together. */
+/* Connected jobs and links. */
 struct core_component {
 	uint32_t first_job, n_jobs;   /* In 'job_list', ascending. */
 	uint32_t first_link, n_links; /* In 'link_list', ascending. */
 	uint32_t n_core_links;
-	bool has_fixed; /* A job that may not be moved. */
+	bool has_fixed; /* It has a job that may not be moved. */
 };
 
 struct core_decomposition {
@@ -31,12 +31,12 @@ struct core_decomposition {
 	struct core_component *components; /* Owned.  By lowest job. */
 	uint32_t *job_list;                /* Owned. */
 	uint32_t *link_list;               /* Owned. */
-	uint32_t *component_of;            /* Owned.  A job's; CORE_NONE: no link. */
+	uint32_t *component_of;            /* Owned.  By job; CORE_NONE: no link. */
 	bool *is_core_link;                /* Owned. */
-	bool *is_core_job;                 /* Owned.  On a core link. */
+	bool *is_core_job;                 /* Owned.  The job is on a core link. */
 };
 
-/* Links for which is_off (NULL: none) is set do not join anything. */
+/* Links for which is_off (NULL: none) is set connect nothing. */
 void core_decomposition_make(const struct joint_model *model, const bool *is_off,
 			     struct core_decomposition *ret_peeled);
 void core_decomposition_fini(struct core_decomposition *peeled);

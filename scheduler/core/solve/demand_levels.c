@@ -18,7 +18,7 @@ compare_shares(const void *a_, const void *b_)
 {
 	const struct share *a = a_, *b = b_;
 
-	/* By share, too: the order of equal levels decides how they round. */
+	/* Also by share: the order of equal levels affects their rounding. */
 	if (a->level != b->level)
 		return a->level < b->level ? -1 : 1;
 	return a->share < b->share ? -1 : a->share > b->share;
@@ -46,7 +46,7 @@ merge_neighbors(struct share *shares, size_t n)
 	return m;
 }
 
-/* Makes levels of shares in order; uses them up. */
+/* Makes levels from shares in order; consumes them. */
 static void
 levels_make(struct share *shares, size_t n, struct demand_levels *ret_levels)
 {
@@ -63,7 +63,7 @@ levels_make(struct share *shares, size_t n, struct demand_levels *ret_levels)
 	while (m > DEMAND_LEVELS_MAX)
 		m = merge_neighbors(shares, m);
 	levels->n = m;
-	/* One piece of memory: it begins with the levels. */
+	/* A single allocation that begins with the levels. */
 	levels->level =
 		xreallocarray(NULL, m, sizeof *levels->level + 3 * sizeof(double));
 	levels->share = (void *)(levels->level + m);
@@ -100,7 +100,7 @@ demand_levels_of_step(const struct step_function *step,
 		free(shares);
 }
 
-/* What sums of a few levels and many are, in order: each of the few makes a run. */
+/* Merges the sums of few levels and many: each of the few makes a sorted run. */
 void
 demand_levels_add(struct demand_levels *levels, const struct demand_levels *other)
 {

@@ -17,27 +17,27 @@
 
 struct step_function;
 
-/* More levels than that are merged in pairs that keep the mean. */
+/* More levels are merged in pairs that keep the mean. */
 #define DEMAND_LEVELS_MAX 512
 
 struct demand_levels {
 	size_t n;
-	int64_t *level;    /* Owned, with the memory of the others.  Ascending. */
+	int64_t *level;    /* Owned, in one allocation with the others.  Ascending. */
 	double *share;     /* Of the time; sums to 1. */
 	double *tail;      /* Sum of 'share' from here on. */
 	double *tail_mean; /* Sum of 'share' times 'level' from here on. */
 };
 
-/* Makes '*ret_levels' those of one step function. */
+/* Makes the levels of one step function. */
 void demand_levels_of_step(const struct step_function *step,
 			   struct demand_levels *ret_levels);
 
-/* Replaces '*levels' by those of its sum with independent 'other'. */
+/* Replaces '*levels' by those of the sum with an independent 'other'. */
 void demand_levels_add(struct demand_levels *levels, const struct demand_levels *other);
 
 void demand_levels_fini(struct demand_levels *levels); /* Accepts a zeroed one. */
 
-/* The excess that a demand causes. */
+/* The excess caused by a demand. */
 struct overlap_cost {
 	int64_t capacity;
 	const struct demand_levels

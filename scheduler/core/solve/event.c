@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Up to here insertion beats counting digits. */
+/* Up to this number insertion is faster than counting digits. */
 #define INSERTION_MAX   24
 #define MAX_DIGIT_BITS  11
 #define MAX_BUCKET_BITS 12
@@ -79,9 +79,9 @@ exchange(struct event_list *list)
 }
 
 /*
- * Throws the events into about as many buckets as there are events, then
- * repairs the order.  Returns false, with nothing done, if they crowd: then
- * that would take quadratic time.
+ * Distributes the events over about as many buckets as there are events, then repairs
+ * the order.  Returns false without changes if they cluster, since that would take
+ * quadratic time.
  */
 static bool
 sort_by_bucket(struct event_list *list, unsigned bits)

@@ -10,7 +10,7 @@
 #include <immintrin.h>
 #endif
 
-/* Sums of levels of all jobs in a slot, and of one job over all, stay below. */
+/* Limit of the sum of levels of all jobs in a slot, and of one job over all slots. */
 #define MAX_LEVEL INT16_MAX
 #define MAX_COST  UINT16_MAX
 
@@ -20,7 +20,7 @@ typedef uint16_t sums __attribute__((vector_size(16), aligned(2), may_alias));
 typedef int32_t wide_sums __attribute__((vector_size(32)));
 #define N_LANES 8
 
-/* The largest scale at which no sum overflows, whatever is rounded up. */
+/* The largest scale at which no sum overflows, even if everything is rounded up. */
 static double
 scale_of(const struct step_function *const *steps, size_t n_jobs, size_t n_slots,
 	 int64_t capacity)
@@ -233,7 +233,7 @@ fill_line_avx2(const struct grid_job *job, const int16_t *room, uint16_t *cost)
 	STORE(cost + 48, d);
 }
 
-/* Where 'a' and 'b' equal 'value', as 32 bits in order. */
+/* A bit for each place in order, set where 'a' or 'b' equals 'value'. */
 __attribute__((target("avx2"))) static uint32_t
 find_equal_avx2(__m256i a, __m256i b, __m256i value)
 {
@@ -260,7 +260,7 @@ find_cheapest_avx2(const uint16_t *cost)
 }
 #endif
 
-/* The demand of job j in each slot, as late as it is. */
+/* The demand of job j in each slot, at its present delay. */
 static const int16_t *
 demand_of(const struct grid *grid, size_t j)
 {

@@ -71,11 +71,10 @@ is_well_formed(const struct joint_problem *problem)
 }
 
 /*
- * Many shifts are the same for a job: those that differ by its turn, see search.h.
- * It takes the one that delays it least against where it is.
- *
- * From nothing, also all jobs of a component may be later by the same: then the
- * first in the problem's order is the reference, with shift 0.
+ * Shifts that differ by a job's turn are equivalent (search.h): takes the one that
+ * delays it least against its present shift.  Without start shifts, all jobs of a
+ * component may also be delayed alike: then the first in the problem's order is the
+ * reference, with shift 0.
  */
 static void
 normalize_shifts(struct solver *solver)
@@ -149,7 +148,7 @@ excess_at_start(const struct joint_problem *problem, const double *known_bps,
 	joint_model_room_free(room);
 }
 
-/* Fills 'excess_after_bps': where nothing has moved it is as it was. */
+/* Fills 'excess_after_bps'; links without moved jobs keep their excess. */
 static void
 excess_of_moved(const struct joint_problem *problem, const int64_t *start_us,
 		struct joint_result *result)
@@ -173,7 +172,7 @@ excess_of_moved(const struct joint_problem *problem, const int64_t *start_us,
 	joint_model_room_free(room);
 }
 
-/* The slack of a model's job where it is now. */
+/* The slack of a model's job at its present shift. */
 static int64_t
 slack_of(struct solver *solver, uint32_t j)
 {
@@ -187,7 +186,7 @@ slack_of(struct solver *solver, uint32_t j)
 					: job->period_us / 2;
 }
 
-/* Writes what the search has found, or the start if that is no worse. */
+/* Writes the search's result, or the start if that is no worse. */
 static void
 write_result(struct joint_run *run, struct joint_result *result)
 {

@@ -23,14 +23,14 @@
 
 struct profile;
 
-/* One job's part on one link. */
+/* The load of one job on one link. */
 struct joint_load {
 	uint32_t job;  /* Index into 'profiles'. */
 	double factor; /* Demand on the link / the profile's rate; above 0. */
 };
 
 struct joint_link {
-	uint32_t id;         /* The caller's name for it, e.g. a topology link. */
+	uint32_t id;         /* Chosen by the caller, e.g. a topology link. */
 	uint32_t first_load; /* Its loads are loads[first_load .. + n_loads). */
 	uint32_t n_loads;
 	double capacity_bps; /* Above 0. */
@@ -47,7 +47,7 @@ struct joint_problem {
 
 struct joint_opts {
 	uint64_t seed;
-	unsigned n_restarts;            /* Beyond the first descent; default 8. */
+	unsigned n_restarts;            /* After the first descent; default 8. */
 	const int64_t *start_shifts_us; /* Borrowed; NULL: none.  A warm start. */
 	const bool *movable;            /* Borrowed; NULL: all may be shifted. */
 	const double *start_excess_bps; /* Borrowed; NULL: not known.  A link's mean
@@ -55,21 +55,21 @@ struct joint_opts {
 					   * earlier result; NAN: not known. */
 };
 
-/* Why a job's shift is what it is: see also reason.h. */
+/* How a job's shift was found; see also reason.h. */
 enum joint_method {
 	JOINT_FREE,  /* Shares no link that can be exceeded: shift 0. */
 	JOINT_TREE,  /* Its links form a tree: per-link optima, stitched. */
 	JOINT_LOOP,  /* In a loop: coordinate descent. */
-	JOINT_FIXED, /* Was not to be moved. */
+	JOINT_FIXED, /* Not movable. */
 };
 
 struct joint_result {
 	size_t n_jobs, n_links;
 	int64_t *shift_us; /* In [0, period). */
-	int64_t *slack_us; /* Half width: shift +- slack is as good. */
+	int64_t *slack_us; /* Half width: shift +- slack is equivalent. */
 	enum joint_method *method;
-	double *excess_before_bps; /* A link; at the start shifts (or zero). */
-	double *excess_after_bps;  /* A link; at 'shift_us'. */
+	double *excess_before_bps; /* By link; at the start shifts (or zero). */
+	double *excess_after_bps;  /* By link; at 'shift_us'. */
 	double objective_before, objective_after;
 	bool has_loop; /* The affinity graph after pruning has one. */
 	bool gave_up;  /* CASSINI only: loop, so no shifts at all. */
@@ -77,9 +77,9 @@ struct joint_result {
 
 /*
  * Solves 'problem': see solver.h.  Prunes links that can never be exceeded and
- * pairs of jobs that no shift can help (joint_model.h), merges and absorbs links
- * (absorb.h), peels trees off the affinity graph and stitches exact link optima
- * (peel.h, link.h; CASSINI, Algorithm 1), then descends coordinate by coordinate
+ * pairs of jobs that no shift can help (joint_model.h), merges and drops links
+ * (presolve.h), peels trees off the affinity graph and stitches exact link optima
+ * (core_decomposition.h, link.h; CASSINI, Algorithm 1), then descends coordinate by coordinate
  * with an exact line search, and out of local minima, on the loops (search.h,
  * ruin_recreate.h).  At the end each job is in the middle of its plateau.
  *

@@ -13,7 +13,7 @@ struct joint_model_room {
 	struct step_function_room sum, other_sum;
 	struct overlap_room overlap;
 	VEC(struct step_function_term) terms;
-	/* For one link of a problem by itself. */
+	/* For single links of a problem. */
 	struct group_room grouping;
 	VEC(struct joint_model_load) loads;
 	VEC(struct joint_model_group) groups;
@@ -35,7 +35,7 @@ sum_of_peaks(const struct joint_problem *problem, const struct joint_link *link)
 	return sum_bps;
 }
 
-/* Room that the steps of a link need. */
+/* Room needed by the steps of a link. */
 static size_t
 link_pieces(const struct joint_problem *problem, const struct joint_link *link)
 {
@@ -49,8 +49,8 @@ link_pieces(const struct joint_problem *problem, const struct joint_link *link)
 }
 
 /*
- * Makes the steps of a link's loads, job numbers being those of the problem.
- * Constant ones are only taken off the capacity.  Returns how many loads stay.
+ * Makes the steps of a link's loads, with the problem's numbers of jobs.  Constant
+ * loads only reduce the capacity.  Returns the number of remaining loads.
  */
 static uint32_t
 make_steps(const struct joint_problem *problem, const struct joint_link *link,
@@ -158,7 +158,7 @@ add_link(const struct joint_problem *problem, uint32_t l, const uint32_t *number
 	model->n_links++;
 }
 
-/* Gathers the levels of the jobs that are a group by themselves. */
+/* Adds up the levels of the jobs that are alone in their groups. */
 static void
 add_levels_alone(struct joint_model *model, struct joint_model_link *link)
 {
@@ -179,7 +179,7 @@ add_levels_alone(struct joint_model *model, struct joint_model_link *link)
 	}
 }
 
-/* Lists for each job where it is in a group with others. */
+/* Lists for each job its groups with other jobs. */
 static void
 add_uses(struct joint_model *model)
 {
@@ -303,9 +303,8 @@ sum_group(const struct joint_model_load *loads, const struct joint_model_group *
 }
 
 /*
- * Mean excess in units.  'loads' is what the groups' first_load counts from.
- * Two groups are exact by overlap.h; of more, all but the largest enter by
- * their levels.
+ * Mean excess in units.  The groups' first_load counts from 'loads'.  Two groups are
+ * exact by overlap.h; of more, all but the largest enter by their levels.
  */
 static double
 groups_excess(const struct joint_model_load *loads,

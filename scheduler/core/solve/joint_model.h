@@ -18,7 +18,7 @@
  *  - links whose groups have one job each do not depend on shifts.
  *
  * Jobs are renumbered in an order that depends on what they are and not on
- * how they are numbered (canon.h), and so is everything after that.
+ * how they are numbered (canonical_order.h), and so is everything after that.
  */
 #ifndef SCHEDULER_CORE_SOLVE_JOINT_MODEL_H
 #define SCHEDULER_CORE_SOLVE_JOINT_MODEL_H
@@ -51,21 +51,21 @@ struct joint_model_load {
 
 struct joint_model_group {
 	uint32_t first_load, n_loads;
-	int64_t period_us; /* Common; 0 for two jobs that are not walked. */
+	int64_t period_us; /* Common period; 0 for two jobs that are not walked. */
 };
 
 struct joint_model_link {
 	uint32_t link;                /* Index in the problem. */
 	uint32_t first_load, n_loads; /* Loads of a group stand together. */
 	uint32_t first_group, n_groups;
-	uint32_t n_large_groups; /* With more than one job. */
+	uint32_t n_large_groups; /* Groups of more than one job. */
 	int64_t capacity;
 	double unit_bps;
 	double weight;              /* Objective per unit of mean excess. */
 	struct demand_levels alone; /* All groups of one job; n 0: none. */
 	double capacity_bps;        /* As in the problem. */
 	uint32_t n_constant;        /* Jobs of constant demand, off the capacity. */
-	bool is_merged;             /* See absorb.h. */
+	bool is_merged;             /* See presolve.h. */
 	bool is_dominated;
 };
 
@@ -75,7 +75,7 @@ struct joint_model_use {
 
 struct joint_model_job {
 	uint32_t job;               /* Index in the problem. */
-	uint32_t first_use, n_uses; /* In large groups only. */
+	uint32_t first_use, n_uses; /* Only in large groups. */
 	int64_t period_us;
 	bool is_movable;
 };
@@ -88,12 +88,12 @@ struct joint_model {
 	struct joint_model_load *loads;
 	struct joint_model_group *groups;
 	struct joint_model_use *uses;
-	int64_t *pieces; /* Memory of all steps. */
+	int64_t *pieces; /* Owned.  The memory of all steps. */
 };
 
 /*
- * Makes a model of a well-formed problem.  'order' lists the jobs as they are to
- * be numbered.  Links without a movable job (NULL: all are) are left out.
+ * Makes a model of a well-formed problem.  'order' lists the jobs in their new order.
+ * Links without a movable job are left out ('movable' NULL: all jobs are).
  */
 void joint_model_make(const struct joint_problem *problem, const uint32_t *order,
 		      const bool *movable, struct joint_model *ret_model);
@@ -105,15 +105,15 @@ struct joint_model_room *joint_model_room_new(void);
 void joint_model_room_free(struct joint_model_room *room); /* Accepts NULL. */
 
 /*
- * Mean excess in bits per second of link 'l' at the given shifts (a model
- * job): exact if its groups are at most two.
+ * Mean excess in bits per second of link 'l' at the given shifts (by model job); exact
+ * for at most two groups.
  */
 double joint_model_link_excess(const struct joint_model *model, uint32_t l,
 			       const int64_t *shift_us, struct joint_model_room *room);
 
 /*
- * The same of a link of the problem, grouped as far as JOINT_MODEL_EXACT_PIECES
- * allows; 'shift_us' is a problem's job.
+ * The same for a link of the problem, with grouping limited by
+ * JOINT_MODEL_EXACT_PIECES; 'shift_us' is by the problem's job.
  */
 double joint_model_exact_excess(const struct joint_problem *problem, uint32_t l,
 				const int64_t *shift_us, struct joint_model_room *room);

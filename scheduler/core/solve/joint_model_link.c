@@ -167,7 +167,7 @@ joint_model_group_loads(struct joint_model_load *loads, uint32_t n, int64_t capa
 		list_pairs(loads, n, limits->min_gain * (double)capacity, room);
 	join_groups(loads, n, limits, room, groups);
 
-	/* Bring the loads of a group together, groups by their lowest member. */
+	/* Sorts loads by group, and groups by their lowest member. */
 	room->sorted.n = 0;
 	for (uint32_t root = 0; root < n; root++) {
 		struct joint_model_group group = { 0 };

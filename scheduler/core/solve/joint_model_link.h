@@ -11,7 +11,7 @@ struct group_limits {
 	size_t max_pieces; /* Of a group. */
 	double min_gain;   /* As a fraction of the capacity. */
 	double max_pair_bends;
-	uint32_t enough_groups; /* No more joining when they are so few. */
+	uint32_t enough_groups; /* Joining stops at this number of groups. */
 };
 
 /* Two loads that could be joined. */
@@ -29,9 +29,9 @@ struct group_room {
 void joint_model_group_room_fini(struct group_room *room); /* Accepts a zeroed one. */
 
 /*
- * Sorts the 'n' loads of a link into groups: sets their 'group' (from 0),
- * 'others_us' and 'turn_us', and appends to 'groups', whose first_load counts
- * from 'loads'.  Returns how many groups there are.
+ * Divides the 'n' loads of a link into groups: sets their 'group' (from 0), 'others_us'
+ * and 'turn_us', and appends to 'groups', whose first_load counts from 'loads'.
+ * Returns the number of groups.
  */
 uint32_t joint_model_group_loads(struct joint_model_load *loads, uint32_t n,
 				 int64_t capacity, const struct group_limits *limits,

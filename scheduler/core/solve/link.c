@@ -6,12 +6,12 @@
 #include "scheduler/core/solve/ruin_recreate.h"
 #include "scheduler/core/solve/slot_search.h"
 
-/* A cost that equals the lower bound but for rounding. */
+/* Tolerance of costs equal to the lower bound. */
 #define EQUAL_COST SEARCH_MIN_GAIN
-/* The shortest period still has so many slots as a fraction of all. */
+/* The common period is at most this many of the shortest. */
 #define SLOT_SEARCH_MAX_PERIODS 4
 
-/* What a job of the link puts on it on average. */
+/* The mean demand of a job of the link. */
 struct volume {
 	double mean; /* Units. */
 	uint32_t job;
@@ -53,7 +53,7 @@ list_jobs(const struct joint_model *model, const struct joint_model_link *link,
 	return n;
 }
 
-/* The best that a search over three jobs has seen. */
+/* The best solution of a search over three jobs so far. */
 struct best3 {
 	double cost, bound;
 	int64_t shift_us[3];
@@ -82,7 +82,7 @@ step_of(const struct joint_model *model, uint32_t l, uint32_t j, int64_t *ret_tu
 	return &load->step;
 }
 
-/* How many meetings of 'second' with 'first' there are to try. */
+/* The number of meetings of 'second' with 'first'. */
 static double
 n_meetings(const struct search *search, uint32_t l, uint32_t first, uint32_t second)
 {
@@ -159,7 +159,7 @@ is_small(const struct search *search, uint32_t l, const uint32_t jobs[3])
 	return group->n_loads == 3 && meetings * pieces * pieces / 4 <= LINK_MAX_WORK;
 }
 
-/* Whether the coarse search sees what the exact one does. */
+/* Whether the coarse search resolves what the exact one does. */
 static bool
 is_coarse(const struct joint_model *model, const struct joint_model_link *link,
 	  const uint32_t *jobs, size_t n)

@@ -22,20 +22,20 @@
 #include "lib/base/rng.h"
 #include "scheduler/core/solve/search.h"
 
-/* Bends that one exact search of three jobs may look at. */
+/* Limit of bends evaluated in one exact search of three jobs. */
 #define LINK_MAX_WORK 4000000
 /*
- * What one unit of effort is: pulses of the coarse search (grid.h) and bends of
- * the exact one after it (search.h).  Eight units are about 4 ms.
+ * One unit of effort: pulses of the coarse search (grid.h) and bends of the exact one
+ * after it (search.h).  Eight units take about 4 ms.
  */
 #define LINK_SLOT_WORK 250000
 #define LINK_WORK      4000
-/* Bends that the first exact descent may look at in any case. */
+/* Bends that the first exact descent may always evaluate. */
 #define LINK_DESCENT_WORK 50000
 
 /*
- * Moves the jobs of link 'l' to its best shifts.  All other links must be off,
- * all its jobs movable.  'effort' scales what is spent on more than three.
+ * Moves the jobs of link 'l' to its best shifts.  All other links must be off, all its
+ * jobs movable.  'effort' scales the budget for more than three jobs.
  */
 void link_solve(struct search *search, uint32_t l, size_t effort, struct rng *rng);
 

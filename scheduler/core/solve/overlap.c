@@ -72,7 +72,7 @@ overlap_bends(const struct step_function *a, const struct step_function *b,
 			int64_t right = before[i] - after[i];
 			int64_t at_us = rest_us[i] - v_us;
 
-			/* Most pairs of edges bend nothing: no branch on it. */
+			/* Most pairs of edges have no bend: avoid a branch on it. */
 			out->at_us = at_us < 0 ? at_us + g_us : at_us;
 			out->level = right - left;
 			out += right != left;

@@ -38,7 +38,7 @@
 
 __extension__ typedef __int128 wide_int;
 
-/* Room for rows of the excess; reused from call to call. */
+/* Scratch for rows of the excess. */
 struct overlap_room {
 	int64_t *rows; /* Owned. */
 	size_t capacity;

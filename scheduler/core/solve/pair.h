@@ -13,7 +13,7 @@
 
 struct profile;
 
-/* A job as a link sees it. */
+/* The demand of a job on a link. */
 struct pair_job {
 	const struct profile *profile; /* Borrowed. */
 	double factor; /* Demand on the link / the profile's rate; above 0. */
@@ -21,11 +21,11 @@ struct pair_job {
 
 struct pair_optimum {
 	double min_excess_bps;  /* At 'shift_us'. */
-	double mean_excess_bps; /* Over all shifts: what not caring costs. */
+	double mean_excess_bps; /* Over all shifts, as with random phases. */
 	double score;           /* CASSINI's: 1 - min_excess / capacity. */
 	int64_t period_us;      /* gcd: shifts that differ by it are the same. */
 	int64_t shift_us;       /* Of 'b' against 'a'; in [0, period). */
-	int64_t slack_us;       /* Half width: shift +- slack is as good. */
+	int64_t slack_us;       /* Half width: shift +- slack is equivalent. */
 };
 
 /*

@@ -8,11 +8,11 @@
 #include "scheduler/core/solve/plateau.h"
 
 /*
- * The values are sums of products, each rounded to 2^-53 of the sum of the
- * terms' sizes; errors that big are no difference.
+ * Values are sums of products, each rounded to 2^-53 of the sum of the terms' sizes;
+ * smaller differences are ignored.
  */
 #define ROUNDING 0x1p-44
-/* Local minima to draw from. */
+/* Number of local minima to draw from. */
 #define N_CHOICES 6
 
 void
@@ -49,8 +49,8 @@ sort_run(struct event *at, size_t n)
 }
 
 /*
- * Makes one bend of those at the same time.  They are added by size: what they
- * sum to, to the last bit, must not depend on the order in which they came.
+ * Merges bends at the same time into one.  Adds them by size, so that the sum, to the
+ * last bit, does not depend on their order.
  */
 static void
 merge_bends(struct event_list *bends)
@@ -163,7 +163,7 @@ piecewise_linear_slack(const struct piecewise_linear *f)
 	int64_t right_us = 0, left_us = 0;
 	size_t i = 0, k = n;
 
-	/* As far as the last bend before the first that is too high. */
+	/* Up to the last bend before the first one that is too high. */
 	while (i < n && f->value[i] <= f->tolerance)
 		right_us = at[i++].at_us;
 	if (i == n)

@@ -13,34 +13,34 @@
 #include "scheduler/core/solve/event.h"
 
 struct piecewise_linear {
-	struct event_list bends; /* As slopes; filled by the user of this. */
+	struct event_list bends; /* As slopes; filled by the caller. */
 	int64_t turn_us;         /* Length of the circle. */
-	double tolerance;        /* Values closer than that are equal. */
+	double tolerance;        /* Values closer than this are equal. */
 	double *value;           /* Owned.  At each bend. */
 	size_t value_capacity;
 };
 
 struct piecewise_linear_minimum {
 	double gain;      /* f(0) - min f; at least 0. */
-	int64_t at_us;    /* Centre of the widest plateau at the minimum. */
+	int64_t at_us;    /* Center of the widest plateau at the minimum. */
 	int64_t slack_us; /* Its half width. */
 };
 
 /* Empties it for a new function. */
 void piecewise_linear_reset(struct piecewise_linear *f, int64_t turn_us);
 
-/* Sorts the bends and computes the values.  Before any of the below. */
+/* Sorts the bends and computes the values.  Required by all functions below. */
 void piecewise_linear_close(struct piecewise_linear *f);
 
 /* Finds the minimum.  Of several widest plateaus, the first after 0. */
 void piecewise_linear_minimize(const struct piecewise_linear *f,
 			       struct piecewise_linear_minimum *ret_minimum);
 
-/* One of the lowest local minima, the same for the same state of 'rng'. */
+/* Draws one of the lowest local minima; deterministic for a state of 'rng'. */
 int64_t piecewise_linear_draw_minimum(const struct piecewise_linear *f,
 				      struct rng *rng);
 
-/* Largest s such that f is nowhere above f(0) within [-s, s]. */
+/* Largest s such that f does not exceed f(0) within [-s, s]. */
 int64_t piecewise_linear_slack(const struct piecewise_linear *f);
 
 void piecewise_linear_fini(struct piecewise_linear *f); /* Accepts a zeroed one. */

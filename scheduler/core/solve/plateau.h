@@ -19,9 +19,9 @@ struct plateau {
 };
 
 /*
- * The widest, of equals the first behind the first bend that is not low; if all are
- * low, at 0 and all around.  'bends' are sorted, and before 'turn_us'; is_low() takes
- * the index of a bend.  O(bends).
+ * The widest plateau; among equals, the first after the first bend that is not low; if
+ * all are low, it is at 0 and spans everything.  'bends' are sorted, and before
+ * 'turn_us'; is_low() takes the index of a bend.  O(bends).
  */
 static inline struct plateau
 plateau_widest(const struct event_list *bends, int64_t turn_us,
@@ -32,7 +32,7 @@ plateau_widest(const struct event_list *bends, int64_t turn_us,
 	int64_t best_us = -1, best_from_us = 0, from_us = 0;
 	bool is_inside = false;
 
-	/* Begins behind a bend that is not low, so that no run wraps. */
+	/* Begins after a bend that is not low, so that no run wraps. */
 	while (first < n && is_low(ctx, first))
 		first++;
 	if (first == n)

@@ -6,7 +6,7 @@
 
 #include "scheduler/core/solve/joint_model.h"
 
-/* Two relative loads that differ by rounding only. */
+/* Tolerance of equal relative loads. */
 #define EQUAL_RATIO 1e-12
 
 static const struct joint_model_load *
@@ -27,14 +27,14 @@ matters(const struct joint_model *model, const struct joint_model_load *load)
 }
 
 /*
- * Whether 'b' has at least the relative loads of 'a', and joins in the affinity
- * graph what 'a' joins.
+ * Whether 'b' has at least the relative loads of 'a', and connects all that 'a'
+ * connects in the affinity graph.
  */
 static bool
 covers(const struct joint_model *model, const struct joint_model_link *b,
        const struct joint_model_link *a)
 {
-	/* Loads that were taken off the capacity cannot be compared any more. */
+	/* Loads that were subtracted from the capacity can no longer be compared. */
 	if (a->n_constant > 0 || b->n_constant > 0 || a->n_loads > b->n_loads)
 		return false;
 	for (uint32_t i = 0; i < a->n_loads; i++) {

@@ -20,8 +20,8 @@
 struct joint_model;
 
 /*
- * Sets 'is_merged' and 'is_dominated' of the model's links.  Costs, for each
- * link, a comparison with each link of its job that has the fewest.
+ * Sets 'is_merged' and 'is_dominated' of the model's links.  Compares each link with
+ * each link of that job on it that has the fewest.
  */
 void presolve_links(struct joint_model *model);
 

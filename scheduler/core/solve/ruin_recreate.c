@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scheduler/core/solve/ruin_recreate.h"
 
-/* Below this a link's cost is not worth a round. */
+/* Links with a lower cost are not worth a round. */
 #define MIN_COST (2 * SEARCH_MIN_GAIN)
-/* Sums of the same costs in another order may differ by this. */
+/* Tolerance for sums of the same costs in another order. */
 #define EQUAL_COST 1e-12
 #define MAX_RUINED 3
 
 struct improve {
 	struct search *search;
 	struct rng *rng;
-	VEC(uint32_t) hot;     /* Links that are worth a round. */
+	VEC(uint32_t) hot;     /* Links worth a round. */
 	VEC(uint32_t) touched; /* Links that the round may have changed. */
 	VEC(uint32_t) jobs;    /* Movable ones on the link of the round. */
 };
@@ -44,7 +44,7 @@ list_hot_links(struct improve *improve, const uint32_t *links, size_t n_links)
 			vec_push(&improve->hot, links[i]);
 }
 
-/* Takes some jobs of link 'l' out and puts them back.  Returns false if none can. */
+/* Removes some jobs of link 'l' and reinserts them.  Returns false if none can move. */
 static bool
 ruin_and_recreate(struct improve *improve, uint32_t l)
 {
@@ -116,7 +116,7 @@ list_touched_links(struct improve *improve)
 	}
 }
 
-/* Keeps what the round did and returns its change of the cost, or undoes it. */
+/* Keeps a round and returns its change of the cost, or undoes it. */
 static bool
 settle(struct improve *improve, bool accepts_equal, double *total)
 {

@@ -21,20 +21,20 @@
 
 struct ruin_recreate_opts {
 	size_t n_rounds;
-	uint64_t max_work;  /* Stop when 'search->work' is there. */
+	uint64_t max_work;  /* Limit of 'search->work'. */
 	double target;      /* Stop at or below this cost. */
 	bool accepts_equal; /* Keep a round that neither gains nor loses. */
 };
 
 /*
- * Puts the 'n' jobs, all absent, back in that order, each where it is best
- * given those before it.
+ * Reinserts the 'n' jobs, all absent, in that order, each at its best place given those
+ * before it.
  */
 void ruin_recreate_insert(struct search *search, const uint32_t *jobs, size_t n);
 
 /*
- * Lowers the cost of the given links, all that are not off, by rounds; returns
- * what it is then.  The cost never rises.
+ * Lowers the cost of the given links, except those that are off, by rounds; returns the
+ * new cost, which is never higher.
  */
 double ruin_recreate_links(struct search *search, const uint32_t *links, size_t n_links,
 			   const struct ruin_recreate_opts *opts, struct rng *rng);

@@ -63,8 +63,8 @@ sum_others(struct search *search, const struct joint_model_group *group, uint32_
 }
 
 /*
- * The levels of all groups of a link but one.  Returns false if there are none;
- * '*ret_levels' is to be released by the caller if '*ret_is_new'.
+ * The levels of all groups of a link but one.  Returns false if there are none; the
+ * caller releases '*ret_levels' if '*ret_is_new'.
  */
 static bool
 rest_of_link(struct search *search, const struct joint_model_link *link,
@@ -105,7 +105,7 @@ rest_of_link(struct search *search, const struct joint_model_link *link,
 	return ret_levels->n > 0;
 }
 
-/* Adds one link's part of the line of a job, over one turn of it. */
+/* Adds one link's part of a job's line, over one turn. */
 static void
 add_link_bends(struct search *search, const struct joint_model_use *use)
 {

@@ -35,15 +35,15 @@ struct search_move {
 struct search {
 	const struct joint_model *model; /* Borrowed. */
 	int64_t *shift_us;               /* Owned.  One a job, in [0, period). */
-	bool *is_off;                    /* Owned.  Links that are ignored now. */
-	bool *is_absent;                 /* Owned.  Jobs that are taken off now. */
+	bool *is_off;                    /* Owned.  Links ignored at present. */
+	bool *is_absent;                 /* Owned.  Jobs removed at present. */
 	struct piecewise_linear line;    /* Of the last search_line(). */
-	uint64_t work;                   /* Bends looked at so far. */
-	uint64_t max_work;               /* A descent stops there; at first, nowhere. */
-	double *cost;   /* Owned.  A link's, as ruin_recreate.h last saw it. */
-	uint32_t *seen; /* Owned.  A link's last 'stamp'. */
+	uint64_t work;                   /* Bends evaluated so far. */
+	uint64_t max_work;               /* Limit of a descent; initially none. */
+	double *cost;   /* Owned.  By link, as last seen by ruin_recreate.h. */
+	uint32_t *seen; /* Owned.  By link: its last 'stamp'. */
 	uint32_t stamp;
-	VEC(struct search_move) journal; /* What was moved since it was emptied. */
+	VEC(struct search_move) journal; /* Moves since it was emptied. */
 
 	uint32_t *queue; /* Owned.  A ring; each job is in it at most once. */
 	size_t queue_head, queue_length;
@@ -54,27 +54,27 @@ struct search {
 	struct joint_model_room *room;
 };
 
-/* Begins at 'shift_us', one a model job. */
+/* Starts at 'shift_us', by model job. */
 void search_init(struct search *search, const struct joint_model *model,
 		 const int64_t *shift_us);
 void search_fini(struct search *search);
 
-/* After how long job j's line repeats. */
+/* The turn after which job j's line repeats. */
 int64_t search_turn_us(const struct search *search, uint32_t j);
 
 /* Makes 'search->line' the objective as a function of job j's further shift. */
 void search_line(struct search *search, uint32_t j);
 
-/* Moves a job and notes it in the journal. */
+/* Moves a job and records it in the journal. */
 void search_move(struct search *search, uint32_t j, int64_t by_us);
-/* Takes back what the journal has and empties it. */
+/* Undoes the moves in the journal and empties it. */
 void search_undo(struct search *search);
 
-/* Puts a job, or all that share a group with it, into the queue. */
+/* Appends a job, or all that share a group with it, to the queue. */
 void search_push(struct search *search, uint32_t j);
 void search_push_neighbors(struct search *search, uint32_t j);
 
-/* Moves jobs until the queue is empty, or 'max_work' reached: then empties it. */
+/* Moves jobs until the queue is empty, or 'max_work' is reached; then empties it. */
 void search_descend(struct search *search);
 
 /* weight * E / C of link 'l' at the present shifts. */

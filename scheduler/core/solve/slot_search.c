@@ -6,17 +6,17 @@
 
 #include "lib/base/alloc.h"
 
-/* Slots of the search and of a first polish, and how many solutions each keeps. */
+/* Slots of the search and of a first polish, and the solutions that each keeps. */
 #define SEARCH_SLOTS 128
 #define POLISH_SLOTS 512
 #define N_SEARCHED   64
 #define N_POLISHED   8
 #define MAX_RUINED   3
-/* The first job of a round goes to one of so many of its best local minima. */
+/* Local minima from which the first job of a round draws. */
 #define N_CHOICES 6
-/* Rounds a job without a gain, until another start. */
+/* Rounds per job without a gain before a restart. */
 #define MAX_STALE 3
-/* Where a job is in a line around it. */
+/* Position of a job in a line around it. */
 #define MIDDLE (GRID_SPAN / 2)
 
 /* The best different solutions so far, best first. */
@@ -28,7 +28,7 @@ struct elite {
 /* The search on one grid. */
 struct slot_search {
 	struct grid grid;
-	uint16_t line[SEARCH_SLOTS]; /* Of one job, over all its places. */
+	uint16_t line[SEARCH_SLOTS]; /* Of one job, at all its places. */
 	size_t n_places;             /* In 'line'. */
 };
 
@@ -99,7 +99,7 @@ descend(struct slot_search *coarse, int32_t cost)
 	return cost;
 }
 
-/* The same on any grid, but no job looks further than half a span. */
+/* The same on any grid, with moves of at most half a span. */
 static int32_t
 descend_nearby(struct grid *grid, int32_t cost)
 {
@@ -123,7 +123,7 @@ descend_nearby(struct grid *grid, int32_t cost)
 	return cost;
 }
 
-/* Puts a job on the link where it costs least; returns that cost. */
+/* Inserts a job at its cheapest place; returns that cost. */
 static int32_t
 insert(struct slot_search *coarse, size_t j, struct rng *rng, bool is_drawn)
 {
@@ -137,7 +137,7 @@ insert(struct slot_search *coarse, size_t j, struct rng *rng, bool is_drawn)
 	return coarse->line[place];
 }
 
-/* Takes some jobs out and puts them back; returns the cost. */
+/* Removes some jobs and reinserts them; returns the cost. */
 static int32_t
 ruin_and_recreate(struct slot_search *coarse, struct rng *rng)
 {
@@ -178,7 +178,7 @@ give_slots(struct grid *grid, const uint16_t *slot, size_t factor)
 			grid_move(grid, j, slot[j] * factor);
 }
 
-/* Whether all jobs together are later by the same than in 'slot'. */
+/* Whether all jobs are delayed alike against 'slot'. */
 static bool
 is_same(const struct grid *grid, const uint16_t *slot)
 {
@@ -225,7 +225,7 @@ search_from(struct slot_search *coarse, int32_t cost, uint64_t max_work,
 
 		take_slots(grid, slot);
 		now = ruin_and_recreate(coarse, rng);
-		if (now == cost && is_same(grid, slot)) { /* All went back. */
+		if (now == cost && is_same(grid, slot)) { /* All jobs went back. */
 			n_stale++;
 			continue;
 		}
@@ -239,7 +239,7 @@ search_from(struct slot_search *coarse, int32_t cost, uint64_t max_work,
 	}
 }
 
-/* Rounds from one start after the other: first from jobs inserted in order. */
+/* Rounds from several starts: first from jobs inserted in order. */
 static void
 search(struct slot_search *coarse, uint64_t max_work, struct rng *rng,
        struct elite *elite)

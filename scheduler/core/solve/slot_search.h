@@ -17,22 +17,22 @@
 #include "lib/base/rng.h"
 #include "scheduler/core/solve/grid.h"
 
-/* The period's slots in a solution. */
+/* Slots of the period in a solution. */
 #define SLOT_SEARCH_SLOTS     2048
 #define SLOT_SEARCH_MAX_JOBS  32
 #define SLOT_SEARCH_SOLUTIONS 4
 
 struct slot_solution {
 	int32_t cost;                        /* Sum over slots, in the grid's levels. */
-	double excess;                       /* Its mean, in the unit of the demands. */
-	uint16_t slot[SLOT_SEARCH_MAX_JOBS]; /* How many slots each job is late. */
+	double excess;                       /* Its mean, in units of the demands. */
+	uint16_t slot[SLOT_SEARCH_MAX_JOBS]; /* Delay of each job in slots. */
 };
 
 /*
- * Places 'n_jobs' demands (2 to SLOT_SEARCH_MAX_JOBS), whose common period is
- * 'period_us', under 'capacity'.  Stores the best solutions, best first, and
- * returns how many there are (1 to SLOT_SEARCH_SOLUTIONS).  The search looks at
- * 'max_work' pulses (see grid.h) or a few more; it stops early at cost 0.
+ * Places 'n_jobs' demands (2 to SLOT_SEARCH_MAX_JOBS) with the common period
+ * 'period_us' under 'capacity'.  Stores the best solutions, best first, and returns
+ * their number (1 to SLOT_SEARCH_SOLUTIONS).  Evaluates about 'max_work' pulses (see
+ * grid.h); stops early at cost 0.
  */
 size_t slot_search_solve(const struct step_function *const *steps, size_t n_jobs,
 			 int64_t period_us, int64_t capacity, uint64_t max_work,

@@ -7,16 +7,16 @@
 #include "scheduler/core/solve/presolve.h"
 #include "scheduler/core/solve/ruin_recreate.h"
 
-/* Bends to look at in the rounds on all cores, for each unit of effort. */
+/* Bends to evaluate in the rounds on all cores, per unit of effort. */
 #define CORE_WORK UINT64_C(1200000)
-/* The same if some jobs must stay: an answer is needed quickly. */
+/* The same if some jobs must stay: the answer is needed quickly. */
 #define PART_WORK UINT64_C(6000)
 /* Passes that move jobs into the middle of their plateaus. */
 #define N_CENTER_PASSES 6
-/* A cost that is none. */
+/* Lower costs count as none. */
 #define MIN_COST (2 * SEARCH_MIN_GAIN)
 
-/* Jobs that trees are grown from. */
+/* Jobs from which trees are grown. */
 struct id_queue {
 	uint32_t *items; /* Owned. */
 	size_t n, capacity;
@@ -79,7 +79,7 @@ copy_shifts(const struct solver *solver, const struct core_component *c,
 	}
 }
 
-/* What this component may spend of the budget for all: by its links. */
+/* The component's share of the total budget: by its links. */
 static uint64_t
 share_of_work(const struct solver *solver, const struct core_component *c)
 {
@@ -89,11 +89,11 @@ share_of_work(const struct solver *solver, const struct core_component *c)
 
 	for (size_t i = 0; i < peeled->n_components; i++)
 		n_links += peeled->components[i].n_links;
-	BUG_ON(!n_links); /* Those of 'c' are among them. */
+	BUG_ON(!n_links); /* The links of 'c' are included. */
 	return work * solver->effort * c->n_links / n_links;
 }
 
-/* Descends from where the jobs are, and improves by rounds over 'links'. */
+/* Descends from the present shifts, and improves by rounds over 'links'. */
 static void
 descend_and_improve(struct solver *solver, const struct core_component *c,
 		    const uint32_t *links, size_t n_links, struct rng *rng)
@@ -143,7 +143,7 @@ solve_core(struct solver *solver, const struct core_component *c, struct rng *rn
 	vec_free(&links);
 }
 
-/* Places the jobs of link 'l', of which 'j' is placed; appends the others. */
+/* Places the jobs of link 'l' with job 'j' already placed; appends the others. */
 static void
 stitch_link(struct solver *solver, uint32_t l, uint32_t j, struct rng *rng,
 	    struct id_queue *queue)
@@ -241,11 +241,11 @@ solve_component(struct solver *solver, const struct core_component *c,
 		copy_shifts(solver, c, spare_us, search->shift_us);
 }
 
-/* ---- All of them ---------------------------------------------------------------- */
+/* ---- All components ------------------------------------------------------------- */
 
 /*
- * Takes up again the components in which a link that was left out is exceeded,
- * now with all of their links.
+ * Solves again the components in which a link that was left out is exceeded, now with
+ * all of their links.
  */
 static void
 take_up_again(struct solver *solver)
@@ -290,8 +290,8 @@ take_up_again(struct solver *solver)
 }
 
 /*
- * Moves every job into the middle of its plateau, so that it may be early or
- * late by as much as possible.  Moving one narrows another's: a few passes.
+ * Moves every job into the middle of its plateau, so that it tolerates the largest
+ * deviation.  Moving one narrows another's plateau: a few passes.
  */
 static void
 center_jobs(struct solver *solver)
@@ -343,7 +343,7 @@ solver_run(struct solver *solver)
 	for (size_t i = 0; i < solver->peeled.n_components; i++)
 		solve_component(solver, &solver->peeled.components[i], spare_us);
 	take_up_again(solver);
-	/* From here on, redundant links count, too. */
+	/* From here on, redundant links count too. */
 	for (size_t l = 0; l < model->n_links; l++)
 		search->is_off[l] = model->links[l].is_merged;
 	center_jobs(solver);

@@ -2,8 +2,8 @@
 /*
  * solver.h - shifts from a joint model: components, trees, cores.
  *
- * Links that say nothing new are left out (absorb.h).  Then each component of
- * the affinity graph (peel.h) is solved by itself:
+ * Redundant links are left out (presolve.h).  Then each component of
+ * the affinity graph (core_decomposition.h) is solved by itself:
  *
  *  - the links of its core by insertion in order, descent and rounds of ruin and
  *    recreate (search.h, ruin_recreate.h), within a budget of work that does not
@@ -23,19 +23,19 @@
 struct solver {
 	struct joint_model *model; /* Borrowed. */
 	const int64_t *start_us;   /* Borrowed.  One a model job. */
-	const uint64_t *hash;      /* Borrowed.  What a model job is, see canon.h. */
+	const uint64_t *hash;      /* Borrowed.  By model job, see canonical_order.h. */
 	uint64_t seed;
 	size_t effort;        /* joint_opts.n_restarts */
-	bool is_warm;         /* Jobs run: only a gain moves them. */
+	bool is_warm;         /* Jobs are running: move them only for a gain. */
 	bool is_part;         /* Some jobs must stay. */
 	struct search search; /* Owned.  Has the shifts. */
 	struct core_decomposition
-		peeled;    /* Owned.  Without links that stayed left out. */
+		peeled;    /* Owned.  Without the links still left out. */
 	bool *is_left_out; /* Owned.  Links. */
 	bool *is_placed;   /* Owned.  Jobs that the trees have reached. */
-	bool *is_done;     /* Owned.  And links. */
-	int64_t *slack_us; /* Owned.  Movable jobs', if 'has_slack'. */
-	bool has_slack;    /* It is known from the end of the search. */
+	bool *is_done;     /* Owned.  Links reached likewise. */
+	int64_t *slack_us; /* Owned.  Of movable jobs, if 'has_slack'. */
+	bool has_slack;    /* Set at the end of the search. */
 };
 
 void solver_init(struct solver *solver, struct joint_model *model,

@@ -16,7 +16,7 @@ period_gcd(int64_t a_us, int64_t b_us)
 		return a_us;
 	if (a == 0)
 		return b_us;
-	/* Stein's: a division of 64 bits costs more than many subtractions. */
+	/* Stein's algorithm: a 64-bit division costs more than many subtractions. */
 	twos = __builtin_ctzll(a | b);
 	a >>= __builtin_ctzll(a);
 	while (b) {
@@ -69,7 +69,7 @@ step_function_max_pieces(const struct profile *profile)
 	return 2 * profile->n_phases + 1;
 }
 
-/* Begins a piece, unless the function stays as it is. */
+/* Begins a piece, unless the level is unchanged. */
 static void
 step_append(struct step_function *step, int64_t from_us, int64_t level)
 {
@@ -81,7 +81,7 @@ step_append(struct step_function *step, int64_t from_us, int64_t level)
 	step->level[step->n++] = level;
 }
 
-/* The first piece may only continue the last one; at least one stays. */
+/* Drops the first piece if it only continues the last one; at least one stays. */
 static void
 step_close(struct step_function *step)
 {
@@ -111,7 +111,7 @@ step_function_from_profile(const struct profile *profile, double factor,
 	step_close(step);
 }
 
-/* The piece that holds at 't_us' in [0, period). */
+/* The piece at 't_us' in [0, period). */
 static size_t
 step_piece(const struct step_function *step, int64_t t_us)
 {

@@ -25,17 +25,17 @@ struct profile;
 struct step_function {
 	int64_t period_us;
 	size_t n;         /* Pieces; at least 1. */
-	int64_t *from_us; /* Where each begins; ascending, in [0, period). */
+	int64_t *from_us; /* Begin of each; ascending, in [0, period). */
 	int64_t *level;   /* Until the next begins; the last one wraps. */
 };
 
-/* A step function later by a shift, as a term of a sum. */
+/* A step function delayed by a shift, as a term of a sum. */
 struct step_function_term {
 	const struct step_function *step;
 	int64_t shift_us; /* Any. */
 };
 
-/* Room for a step function that is computed again and again. */
+/* Memory for a step function that is computed repeatedly. */
 struct step_function_room {
 	struct step_function step;
 	size_t capacity;

@@ -87,8 +87,8 @@ routed_job_fini(struct routed_job *routed)
 }
 
 /*
- * A flow that carries the share f of what the busiest interface sends may use
- * the share f of that interface's cap, so that all of them end together.
+ * A flow that carries the share f of the busiest interface's bytes may use the share f
+ * of that interface's cap, so that all flows end together.
  */
 static void
 lay_segment(const struct work_segment *segment, const struct routed_job *routed,

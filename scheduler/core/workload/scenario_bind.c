@@ -17,8 +17,8 @@ struct binder {
 	struct scenario *scenario;
 	const struct topo *topo;
 	struct err *err;
-	size_t job;       /* Being bound. */
-	uint32_t *stamp;  /* A node: job + 1 that named it last. */
+	size_t job;       /* The job being bound. */
+	uint32_t *stamp;  /* By node: number of the last job that named it, plus 1. */
 	uint32_t n_hosts; /* Of this job, so far. */
 };
 
@@ -94,7 +94,7 @@ bind_hosts(struct binder *b)
 
 /* ---- Slots ----------------------------------------------------------------------- */
 
-/* One job's place on one host. */
+/* The slots of one job on one host. */
 struct tenant {
 	uint32_t host, job;
 };
@@ -109,7 +109,7 @@ compare_tenants(const void *a, const void *b)
 	return (ta->job > tb->job) - (ta->job < tb->job);
 }
 
-/* Slots that the tenants of one host hold when job 'when' arrives. */
+/* Slots held by the tenants of one host when job 'when' arrives. */
 static uint64_t
 slots_taken(const struct binder *b, const struct tenant *tenants, size_t n,
 	    uint32_t when)
@@ -127,7 +127,7 @@ slots_taken(const struct binder *b, const struct tenant *tenants, size_t n,
 	return taken;
 }
 
-/* The most is held where a job arrives.  O(tenants^2) for each host. */
+/* The maximum occurs when a job arrives.  O(tenants^2) for each host. */
 static int
 check_host(const struct binder *b, const struct tenant *tenants, size_t n)
 {
@@ -178,7 +178,7 @@ check_slots(const struct binder *b)
 
 /* ---- Messages, profiles ---------------------------------------------------------- */
 
-/* What the busiest interface sends for one byte of message. */
+/* Bytes sent by the busiest interface per byte of message. */
 static int
 bytes_per_message(const struct binder *b, double *ret_factor)
 {
@@ -193,7 +193,7 @@ bytes_per_message(const struct binder *b, double *ret_factor)
 			"job '%s': what a hierarchical all-reduce sends depends on its "
 			"hosts; expected 'hosts', or 'send' instead of 'allreduce'",
 			job->name);
-	/* For the others it depends on their number alone, so that any will do. */
+	/* For the others only the number of hosts matters: take any. */
 	if (!hosts)
 		hosts = topo_hosts(b->topo, &n);
 	if (collective_make(b->topo, job->collective, hosts, job->n_hosts_wanted, 1,
@@ -241,7 +241,7 @@ interface_bps(const struct topo *topo, uint32_t host)
 	return bps;
 }
 
-/* The slowest of the job's hosts paces all; of all hosts, while it waits. */
+/* The slowest of the job's hosts; of all hosts, while the job waits. */
 static double
 line_bps(const struct binder *b)
 {
@@ -267,7 +267,7 @@ bind_profile(struct binder *b)
 	double bps = line_bps(b);
 	const char *why;
 
-	/* A captured profile stands, unless it is faster than the interfaces. */
+	/* A captured profile is kept, unless it is faster than the interfaces. */
 	if (b->scenario->details[b->job].has_profile &&
 	    profile_peak_bps(profile) <= bps)
 		return 0;

@@ -12,7 +12,7 @@
 #include "topology/gen_table.h"
 #include "topology/read.h"
 
-/* The generator knows no files; where its words stand is ours to say. */
+/* The generator knows no files, so this adds the place of its words to errors. */
 static int
 generate(const struct scenario *scenario, struct topo **ret_topo, struct err *err)
 {

@@ -17,7 +17,7 @@
 #include "scheduler/core/workload/segment_text.h"
 #include "topology/topo.h"
 
-/* Sums of such times are far from overflowing. */
+/* Sums of such times do not overflow. */
 #define MAX_TIME_NS INT64_C(1000000000000000000)
 
 #define MAX_ITERATIONS 10000000
@@ -26,7 +26,7 @@ const char *const scenario_pacing_names[N_SCENARIO_PACINGS] = {
 	"none", "once", "realign", "gate", "steer", NULL,
 };
 
-/* "aligned", "random"; likewise. */
+/* "aligned", "random"; NULL-terminated. */
 static const char *const scenario_phases_names[N_SCENARIO_PHASES] = {
 	"aligned",
 	"random",
@@ -90,7 +90,7 @@ read_time(struct scenario_reader *r, const char *value, int64_t *ret_ns)
 	return 0;
 }
 
-/* Number of 'value' in the NULL-terminated list 'words', or -EINVAL. */
+/* Index of 'value' in the NULL-terminated list 'words', or -EINVAL. */
 static int
 read_word(struct scenario_reader *r, const char *value, const char *const *words)
 {

@@ -14,7 +14,7 @@
 
 struct strtab;
 
-/* The job being read; it is complete where the next section begins. */
+/* The job being read; the next section completes it. */
 struct scenario_draft {
 	struct work_job job;
 	struct scenario_job details;
@@ -29,7 +29,7 @@ struct scenario_draft {
 
 #define SCENARIO_MAX_KEYS 24
 
-/* "SECTION.KEY=VALUE", which goes before what the file says; see scenario_set.c. */
+/* "SECTION.KEY=VALUE", which overrides the file; see scenario_set.c. */
 struct scenario_setting {
 	const char *text;    /* Borrowed. */
 	char *section, *key; /* Owned.  "sim", "fabric", "jobs", "job.NAME". */
@@ -41,16 +41,16 @@ struct scenario_reader {
 	struct scenario *scenario;
 	const struct scenario_io *io;
 	struct err *err;
-	unsigned line;                    /* Of the entry. */
-	const struct scenario_key *keys;  /* Of the section; NULL before the first. */
-	unsigned seen[SCENARIO_MAX_KEYS]; /* Line of each of the keys; 0: not yet. */
-	bool is_set[SCENARIO_MAX_KEYS];   /* Which has none, but a setting. */
+	unsigned line;                    /* Of the current entry. */
+	const struct scenario_key *keys;  /* Of this section; NULL before the first. */
+	unsigned seen[SCENARIO_MAX_KEYS]; /* Line of each key; 0: not yet. */
+	bool is_set[SCENARIO_MAX_KEYS];   /* The key has no line, but a setting. */
 	unsigned sim_line, fabric_line;   /* Of their headings; 0: not yet. */
 	bool in_job;
 	struct scenario_draft draft;
 	struct strtab *names; /* Of the jobs, in order. */
 	size_t jobs_capacity;
-	size_t n_bytes; /* That all jobs so far take. */
+	size_t n_bytes; /* Memory of all jobs so far. */
 	struct scenario_setting *sets;
 	size_t n_sets;
 };
@@ -65,21 +65,21 @@ struct scenario_key {
 extern const struct scenario_key scenario_sim_keys[], scenario_fabric_keys[],
 	scenario_job_keys[];
 
-/* Fills the error for the entry being read; returns -EINVAL. */
+/* Fills the error for the current entry; returns -EINVAL. */
 int scenario_fail(struct scenario_reader *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Reads settings; 0 or -EINVAL.  To be ended by scenario_set_fini() in any case. */
+/* Reads settings; 0 or -EINVAL.  Release with scenario_set_fini() in any case. */
 int scenario_set_begin(struct scenario_reader *r, const char *const *texts, size_t n);
 void scenario_set_fini(struct scenario_reader *r);
-/* Takes a key that the file has, with a setting's value if there is one. */
+/* Takes a key of the file, with a setting's value if there is one. */
 int scenario_set_key(struct scenario_reader *r, const struct scenario_key *key,
 		     const char *value);
-/* Whether there is a setting because of which that key of the file does not count. */
+/* Whether a setting overrides that key of the file. */
 bool scenario_set_is_instead(struct scenario_reader *r, const char *key);
-/* At the end of a section: the settings of keys that it does not have. */
+/* At the end of a section: applies settings of keys that it lacks. */
 int scenario_set_rest(struct scenario_reader *r);
-/* At the end of all: fails for a setting of a section that there is not. */
+/* At the end of the file: fails for a setting of a missing section. */
 int scenario_set_end(struct scenario_reader *r);
 
 /* A path in the scenario 'file' is relative to it.  Free with free(). */

@@ -58,7 +58,7 @@ scenario_set_fini(struct scenario_reader *r)
 	free(r->sets);
 }
 
-/* Whether it is of the section being read. */
+/* Whether the setting is for the section being read. */
 static bool
 is_here(const struct scenario_reader *r, const struct scenario_setting *set)
 {
@@ -69,7 +69,7 @@ is_here(const struct scenario_reader *r, const struct scenario_setting *set)
 	return !strcmp(set->section, r->keys == scenario_sim_keys ? "sim" : "fabric");
 }
 
-/* The last one given; all that it goes before are used up, too. */
+/* The last setting of the key; marks all overridden ones as used. */
 static struct scenario_setting *
 find(struct scenario_reader *r, const char *key)
 {
@@ -94,7 +94,7 @@ said_by(struct scenario_reader *r, const struct scenario_setting *set, int error
 bool
 scenario_set_is_instead(struct scenario_reader *r, const char *key)
 {
-	/* A fabric has one of the two. */
+	/* A fabric has only one of the two keys. */
 	if (r->keys != scenario_fabric_keys)
 		return false;
 	return (!strcmp(key, "file") && find(r, "generate")) ||
@@ -117,7 +117,7 @@ scenario_set_key(struct scenario_reader *r, const struct scenario_key *key,
 	return said_by(r, set, key->set(r, set->value));
 }
 
-/* An option of the generator: "--KEY VALUE", which replaces the one before. */
+/* Replaces an option of the generator: "--KEY VALUE". */
 static int
 set_option(struct scenario_reader *r, const struct scenario_setting *set)
 {
@@ -167,7 +167,7 @@ scenario_set_rest(struct scenario_reader *r)
 
 	if (!r->keys)
 		return 0;
-	/* The last one counts, and has the key then. */
+	/* The last setting counts; then the key exists. */
 	for (size_t i = r->n_sets; error == 0 && i > 0; i--) {
 		struct scenario_setting *set = &r->sets[i - 1];
 		const struct scenario_key *key;

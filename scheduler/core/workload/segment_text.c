@@ -17,7 +17,7 @@
 #include "lib/base/units.h"
 #include "lib/base/words.h"
 
-/* Longest text of one quantity; no number a person writes is longer. */
+/* Longest text of one quantity. */
 #define MAX_QUANTITY 63
 
 struct place {
@@ -26,7 +26,7 @@ struct place {
 	struct err *err;
 };
 
-/* The words that begin something; all else belongs to a quantity. */
+/* Words that begin a part or an option; all others belong to a quantity. */
 static const char *const keywords[] = { "compute", "send", "allreduce", "at",
 					"after",   "+",    NULL };
 
@@ -49,8 +49,8 @@ take_word(const char *s, char *word, size_t size)
 }
 
 /*
- * Copies the words up to the next keyword, as "125 MB", and returns what
- * follows.  What does not fit is cut, and will be no quantity then.
+ * Copies the words up to the next keyword, such as "125 MB", and returns the rest.  A
+ * longer text is cut, and then is no quantity.
  */
 static const char *
 take_quantity(const char *s, char quantity[MAX_QUANTITY + 1])
@@ -127,10 +127,10 @@ read_rate(const struct place *place, const char *word, const char *quantity,
 	return 0;
 }
 
-/* What has been read so far; each word may come once. */
+/* The words read so far; each may occur once. */
 struct seen {
 	bool compute, send, at, after;
-	bool plus; /* Just before. */
+	bool plus; /* The last word was a plus. */
 };
 
 static int
@@ -140,7 +140,7 @@ twice(const struct place *place, const char *word)
 		       "'%s' is here twice in one segment", word);
 }
 
-/* Reads one keyword and its quantity at '*s' and moves it on. */
+/* Reads one keyword and its quantity at '*s' and moves '*s' past them. */
 static int
 read_item(const struct place *place, const char **s, struct seen *seen,
 	  struct work_segment *segment, bool *is_message)
@@ -207,7 +207,7 @@ segment_text_parse(const char *file, unsigned line, const char *text,
 
 		if (read_item(&place, &s, &seen, &segment, &is_message) < 0)
 			return -EINVAL;
-		/* "at" and "after" follow without a plus, all else with one. */
+		/* "at" and "after" follow without a plus, all others with one. */
 		after = take_word(s, word, sizeof word);
 		may_end = !*word;
 		seen.plus = !strcmp(word, "+");

@@ -17,9 +17,8 @@
 struct err;
 
 /*
- * Reads 'text', which stands on line 'line' of 'file'.  With "allreduce",
- * nic_bytes is the size of the message and '*ret_is_message' true.  Returns 0
- * or -EINVAL with 'err' filled.
+ * Parses 'text' on line 'line' of 'file'.  With "allreduce", nic_bytes is the size of
+ * the message and '*ret_is_message' true.  Returns 0 or -EINVAL with 'err' filled.
  */
 int segment_text_parse(const char *file, unsigned line, const char *text,
 		       struct work_segment *ret_segment, bool *ret_is_message,

@@ -144,7 +144,7 @@ parse_segments(const struct json_doc *doc, struct work_model *model, struct err 
 	return 0;
 }
 
-/* They are for people: only their presence can be checked. */
+/* Their content is for people: only their presence is checked. */
 static int
 check_sources(const struct json_doc *doc, struct err *err)
 {

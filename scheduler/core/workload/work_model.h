@@ -31,28 +31,28 @@ struct work_model {
 	char **also;             /* Owned; other names, as traces have them. */
 	size_t n_also;
 	double parameters;
-	double largest_tensor; /* How many of them are in one; 0: not known. */
-	int64_t batch;         /* Of a GPU. */
+	double largest_tensor; /* Number of these in the largest one; 0: unknown. */
+	int64_t batch;         /* Per GPU. */
 	enum collective collective;
 	size_t n_segments;
 	struct work_segment *segments; /* Owned. */
-	bool *is_message; /* Owned.  Of each: nic_bytes is the size of a message. */
+	bool *is_message; /* Owned.  By segment: nic_bytes is the size of a message. */
 };
 
-/* 0, or -EINVAL with 'err' filled and '*ret_model' left alone. */
+/* 0, or -EINVAL with 'err' filled and '*ret_model' unchanged. */
 int work_model_parse(const char *file, const char *text, size_t length,
 		     struct work_model *ret_model, struct err *err);
 void work_model_fini(struct work_model *model); /* Accepts a zeroed one. */
 
-/* Whether it goes by that name, in whichever case. */
+/* Whether 'name' is a name of the model, ignoring case. */
 bool work_model_is(const struct work_model *model, const char *name);
 
 /*
- * Fills what 'job' has of a model: collective, segments and profile.  'nic_bytes' is
- * what the busiest interface sends for each byte of a message
- * (collective_flows.nic_bytes, 0 on one host), 'line_bps' what an interface can.
- * Returns 0, or -EINVAL for an iteration that takes no time there or longer than
- * profiles may.
+ * Fills the model's part of 'job': collective, segments and profile.  'nic_bytes' is
+ * the number of bytes sent by the busiest interface per byte of message
+ * (collective_flows.nic_bytes, 0 on one host), 'line_bps' the rate of an interface.
+ * Returns 0, or -EINVAL for an iteration without duration or longer than profiles may
+ * be.
  */
 int work_model_make_job(const struct work_model *model, double nic_bytes,
 			double line_bps, struct work_job *job);

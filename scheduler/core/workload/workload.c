@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * workload.c - jobs: segments to profiles and back.  Laying them on links is
- * routed.c.
- */
+/* workload.c - jobs: segments to profiles and back. routed_job.c puts them on links. */
 #include "scheduler/core/workload/workload.h"
 
 #include <errno.h>
@@ -59,7 +56,7 @@ send_ns(const struct work_segment *segment, double line_bps)
 	return segment->nic_bytes * 8e9 / rate_bps;
 }
 
-/* A segment takes as long as the longer of its computing and its traffic. */
+/* A segment lasts as long as the longer of its computing and its traffic. */
 static double
 segment_ns(const struct work_segment *segment, double line_bps)
 {
@@ -95,8 +92,8 @@ put_phase(struct profile *profile, double start_ns, double end_ns, double nic_by
 }
 
 /*
- * Compute times vary independently, so their variances add.  Where computing
- * hides behind traffic, the iteration varies less than this says.
+ * Compute times vary independently, so their variances add.  If traffic hides
+ * computing, this is an upper bound.
  */
 static int64_t
 jitter_us_of(const struct work_job *job)

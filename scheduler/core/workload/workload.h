@@ -28,7 +28,7 @@
 struct topo;
 struct routes;
 
-/* Sizes that a job from outside may not exceed. */
+/* Limits of jobs from outside. */
 #define WORK_MAX_JOBS       100000
 #define WORK_MAX_SEGMENTS   1024
 #define WORK_MAX_JITTER     1.0  /* Standard deviation over the compute time. */
@@ -39,7 +39,7 @@ struct work_segment {
 	int64_t compute_ns;     /* 0: none. */
 	int64_t send_offset_ns; /* Traffic starts this long after the segment. */
 	double nic_bytes;       /* Sent by the busiest interface; 0: none. */
-	double cap_bps;         /* Of that interface; 0: as fast as the fabric lets. */
+	double cap_bps;         /* Cap of that interface; 0: none. */
 };
 
 struct work_job {
@@ -52,7 +52,7 @@ struct work_job {
 	struct work_segment *segments; /* Owned. */
 	size_t n_segments;
 	struct profile profile; /* Owned. */
-	double jitter_frac;     /* Of each compute time. */
+	double jitter_frac;     /* Relative, of each compute time. */
 	double weight;          /* In the objective; default GPUs in all. */
 	int64_t arrival_ns, stop_ns, shift_ns;
 	uint64_t max_iterations; /* 0: unlimited. */
@@ -69,8 +69,8 @@ void work_job_fini(struct work_job *job);      /* Accepts a zeroed one. */
 void work_job_copy(const struct work_job *job, struct work_job *ret_copy);
 
 /*
- * Fill the one from the other; 'line_bps' is the rate of an uncapped interface.
- * Return 0 or -EINVAL with a static reason in '*ret_why'.
+ * Fills one from the other; 'line_bps' is the rate of an uncapped interface.  Returns 0
+ * or -EINVAL with a static reason in '*ret_why'.
  */
 int work_job_profile_from_segments(struct work_job *job, double line_bps,
 				   const char **ret_why);
@@ -84,17 +84,16 @@ double work_job_jitter_of_profile(const struct work_job *job);
 
 /* A job with its flows on the fabric's links. */
 struct routed_job {
-	struct collective_flows flows; /* For one byte out of the busiest interface. */
+	struct collective_flows flows; /* Per byte sent by the busiest interface. */
 	uint32_t *path_links; /* Owned.  Paths of the flows, one after another. */
 	size_t *path_first;   /* Owned.  Flow i: [first[i], first[i + 1]). */
 	struct footprint footprint;
 };
 
 /*
- * Routes 'job' on 'hosts' (job->n_hosts_wanted of them).  Returns 0,
- * -EHOSTUNREACH, or -EINVAL for a host twice.  Release with routed_job_fini().
- * On one host there are no flows: what a job sends stays within the host and
- * takes no time.
+ * Routes 'job' on 'hosts' (job->n_hosts_wanted of them).  Returns 0, -EHOSTUNREACH, or
+ * -EINVAL for a repeated host.  Release with routed_job_fini().  On one host there are
+ * no flows: the traffic stays within the host and takes no time.
  */
 int routed_job_make(const struct work_job *job, const uint32_t *hosts,
 		    const struct topo *topo, struct routes *routes,

@@ -36,7 +36,7 @@ draft_fini(struct scenario_draft *draft)
 	*draft = (struct scenario_draft){ 0 };
 }
 
-/* ---- From the draft to jobs ------------------------------------------------------ */
+/* ---- Drafts to jobs -------------------------------------------------------------- */
 
 static int
 count_name(void *ctx, const char *name)
@@ -76,7 +76,7 @@ count_hosts(struct scenario_reader *r)
 	return 0;
 }
 
-/* The profile of the name after '#', or else the only one. */
+/* The profile with the name after '#', or the only one. */
 static int
 pick_profile(struct scenario_reader *r, const char *path, const char *name,
 	     const struct profile_list *list, const struct profile **ret_profile)
@@ -171,7 +171,7 @@ take_segments(struct scenario_draft *draft)
 	vec_free(&draft->segments);
 }
 
-/* Where the traffic comes from: a profile, or segments. */
+/* Reads the traffic: a profile, or segments. */
 static int
 read_traffic(struct scenario_reader *r)
 {
@@ -217,7 +217,7 @@ read_traffic(struct scenario_reader *r)
 	return 0;
 }
 
-/* Adds the draft as one job of the name 'name', which is taken over. */
+/* Adds the draft as a job with the name 'name', which it takes over. */
 static int
 add_job(struct scenario_reader *r, char *name)
 {
@@ -272,7 +272,7 @@ add_job(struct scenario_reader *r, char *name)
 	return 0;
 }
 
-/* Turns the job section that ends here into jobs. */
+/* Makes jobs from the job section that ends here. */
 static int
 finish_draft(struct scenario_reader *r)
 {
@@ -389,7 +389,7 @@ take_entry(void *ctx, const struct cfg_entry *entry, struct err *err)
 {
 	struct scenario_reader *r = ctx;
 
-	(void)err; /* The same as ours. */
+	(void)err; /* The same as the reader's. */
 	r->line = entry->line;
 	if (entry->key)
 		return set_key(r, entry);
@@ -398,7 +398,7 @@ take_entry(void *ctx, const struct cfg_entry *entry, struct err *err)
 	return start_section(r, entry->section);
 }
 
-/* Sections that may be left out may be set all the same. */
+/* Sections that the file omits may still have settings. */
 static int
 finish(struct scenario_reader *r)
 {

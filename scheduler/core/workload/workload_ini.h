@@ -33,11 +33,11 @@ struct err;
 
 #define SCENARIO_MAX_BYTES (64u << 20)
 
-/* How jobs keep to their shifts, if the scenario and not a policy says so. */
+/* How jobs keep to their shifts, if the scenario says so instead of a policy. */
 enum scenario_pacing {
 	SCENARIO_PACE_UNSET,
 	SCENARIO_PACE_NONE,    /* Shifts are not applied. */
-	SCENARIO_PACE_ONCE,    /* One delay at the start, and no more. */
+	SCENARIO_PACE_ONCE,    /* One delay at the start. */
 	SCENARIO_PACE_REALIGN, /* CASSINI's agent. */
 	SCENARIO_PACE_GATE,    /* Work-conserving slots. */
 	SCENARIO_PACE_STEER,   /* The control loop, see control/steer.h. */
@@ -56,8 +56,8 @@ enum scenario_phases {
 };
 
 struct scenario_sim {
-	uint64_t iterations;        /* Of each job, to measure; 0: not limited. */
-	uint64_t warmup_iterations; /* Of these, not counted. */
+	uint64_t iterations;        /* Iterations of each job; 0: unlimited. */
+	uint64_t warmup_iterations; /* The first of these, not counted. */
 	int64_t duration_ns;        /* ENGINE_NEVER: not limited. */
 	uint64_t seed;
 	double mtu_bytes; /* 0: the engine's default. */
@@ -66,9 +66,9 @@ struct scenario_sim {
 };
 
 struct scenario_fabric {
-	char *file;     /* Owned.  As it is to be opened; NULL: none. */
+	char *file;     /* Owned.  Path to open; NULL: none. */
 	char *generate; /* Owned.  "leaf-spine --leaves 4 ..."; NULL: none. */
-	unsigned line;  /* Of either; 0: not of the file. */
+	unsigned line;  /* Of either; 0: not from the file. */
 	uint64_t ecmp_seed;
 };
 
@@ -77,7 +77,7 @@ struct scenario_job {
 	unsigned line; /* Of the heading. */
 	char *hosts;   /* Owned.  A hostlist; NULL: waits for a place. */
 	unsigned hosts_line;
-	bool *is_message; /* Owned.  A segment: its bytes are an all-reduce's message. */
+	bool *is_message; /* Owned.  By segment: its bytes are a message's. */
 	bool has_profile; /* Its segments come from a profile. */
 	bool has_jitter, has_weight;
 };
@@ -109,10 +109,9 @@ int scenario_parse(const char *file, const char *text, size_t length,
 		   const struct scenario_io *io, struct scenario **ret_scenario,
 		   struct err *err);
 /*
- * The same, with 'n_sets' values that go before those of the file: "SECTION.KEY=VALUE",
- * the section being "sim", "fabric", "job.NAME", or "jobs" for all of them; a key of
- * "fabric" may also be an option of the generator.  -EINVAL for one that does not
- * apply.
+ * The same, with 'n_sets' values that override the file: "SECTION.KEY=VALUE", where the
+ * section is "sim", "fabric", "job.NAME", or "jobs" for all jobs; a key of "fabric" may
+ * also be an option of the generator. -EINVAL for one that does not apply.
  */
 int scenario_parse_set(const char *file, const char *text, size_t length,
 		       const struct scenario_io *io, const char *const *sets,
@@ -127,10 +126,9 @@ int scenario_fabric(const struct scenario *scenario, const struct scenario_io *i
 		    struct topo **ret_topo, struct err *err);
 
 /*
- * Finds the jobs' hosts on 'topo', turns messages into bytes of an interface,
- * and completes profiles.  To be called once.  Returns 0 or -EINVAL with 'err'
- * filled: unknown or repeated hosts, more slots taken than there are, jobs
- * that can have no profile.
+ * Finds the jobs' hosts on 'topo', converts messages to bytes of an interface, and
+ * completes profiles.  Call it once.  Returns 0 or -EINVAL with 'err' filled: unknown
+ * or repeated hosts, too few slots, jobs that can have no profile.
  */
 int scenario_bind(struct scenario *scenario, const struct topo *topo, struct err *err);
 
