@@ -113,10 +113,7 @@ struct sched_action {
 /* Called from the loop. */
 struct sched_observer {
 	void *ctx;
-	/*
-	 * A new snapshot; borrowed. NULL: the scheduler did not answer, for the reason
-	 * 'why'.
-	 */
+	/* A new snapshot, borrowed; NULL: the scheduler did not answer, see 'why'. */
 	void (*snapshot)(void *ctx, const struct sched_snapshot *snapshot,
 			 const char *why);
 	/* An action is done; 'rc' 0 or -errno, 'why' the scheduler's words. */

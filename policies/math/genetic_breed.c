@@ -146,7 +146,7 @@ grow(const struct search *s, struct plan *plan)
 	}
 }
 
-/* ---- Mending --------------------------------------------------------------------- */
+/* ---- Repair ---------------------------------------------------------------------- */
 
 /* Of exclusive rows in a column the first keeps it. */
 static void
@@ -258,9 +258,7 @@ empty_row(const struct search *s, struct plan *plan, uint32_t row)
 	s->g->is_changed[row] = true;
 }
 
-/*
- * A column with room for all of the row, preferably one where it is first; or NONE.
- */
+/* A column with room for all of the row, preferably one where it is first; or NONE. */
 static uint32_t
 find_column(const struct search *s, const uint16_t *cells, uint32_t n_units)
 {

@@ -27,16 +27,12 @@ struct genetic {
 	uint32_t n_rows, n_columns;
 	VEC(struct plan *) plans; /* Best first. */
 	VEC(struct plan *) spare; /* Of the same size. */
-	/*
-	 * Of the matrix under repair: free units of columns, and their exclusive row.
-	 */
+	/* Of the matrix under repair: free units of columns; their exclusive row. */
 	int32_t *left;
 	uint32_t *owner;
 	uint32_t *n_there, *one_there; /* Rows in a column, and one of them. */
 	uint32_t *order;               /* Of columns, at random. */
-	/*
-	 * Of the new plan: rows that differ from the parent's; rows with any element.
-	 */
+	/* Of the new plan: rows unlike the parent's; rows with any element. */
 	bool *is_changed;
 	uint32_t *holders, n_holders;
 };
@@ -74,10 +70,7 @@ genetic_draw(struct rng *rng, uint32_t n)
 /* A child: 'one' up to the row 'point', then 'other', some rows changed; repaired. */
 void genetic_cross(const struct search *s, const struct plan *one,
 		   const struct plan *other, uint32_t point, struct plan *child);
-/*
- * Computes the sums of all rows, none of which is inherited, and the units left in
- * columns.
- */
+/* Computes the sums of all rows, of which none is inherited, and the units left. */
 void genetic_sum(const struct search *s, struct plan *plan);
 /* Repairs invalid rows; the units left in columns are known. */
 void genetic_mend(const struct search *s, struct plan *plan);

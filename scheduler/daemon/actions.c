@@ -15,7 +15,7 @@
 #include "scheduler/daemon/guard.h"
 #include "scheduler/daemon/persist.h"
 
-/* An action that was asked for. */
+/* A requested action. */
 struct pending_action {
 	uint64_t ticket;
 	struct decide_action action; /* Owned. */
@@ -39,7 +39,7 @@ struct actions {
 	struct log_limit error_limit;
 };
 
-/* ---- Asking -------------------------------------------------------------------------- */
+/* ---- Requests ------------------------------------------------------------------------ */
 
 static void
 log_action(struct actions *actions, const struct decide_action *action,
@@ -309,7 +309,7 @@ actions_counts(const struct actions *actions)
 	return actions->counts;
 }
 
-/* ---- Life ---------------------------------------------------------------------------- */
+/* ---- Opening and closing ------------------------------------------------------------- */
 
 int
 actions_open(const struct actions_opts *opts, struct actions **ret_actions,

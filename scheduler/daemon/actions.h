@@ -68,7 +68,7 @@ bool actions_set_stopped(struct actions *actions, bool is_stopped);
 int actions_set_mode(struct actions *actions, const char *partition, enum mode mode);
 const struct modes *actions_modes(const struct actions *actions);
 
-/* ---- What is known ------------------------------------------------------------------- */
+/* ---- State --------------------------------------------------------------------------- */
 
 /* NULL without a cluster's scheduler. */
 struct sched_driver *actions_driver(const struct actions *actions);

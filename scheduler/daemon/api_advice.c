@@ -164,7 +164,7 @@ parse_body(const struct http_request *request, struct json_doc **ret_doc,
 	return r;
 }
 
-/* ---- Asking --------------------------------------------------------------------------- */
+/* ---- Rankings on request -------------------------------------------------------------- */
 
 struct question {
 	const char *job;

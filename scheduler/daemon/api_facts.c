@@ -195,10 +195,7 @@ write_circle(struct api *api, const struct contention_link *link,
 			jsonw_int(w, "shift_us", view.shift_us);
 		else
 			jsonw_null(w, "shift_us");
-		/*
-		 * The phases are those of an interface; the link has this multiple of
-		 * them.
-		 */
+		/* The link has this multiple of an interface's phases. */
 		jsonw_rounded(w, "factor",
 			      profile_mean_bps(p) > 0 && link->jobs[i].mean_bps > 0
 				      ? link->jobs[i].mean_bps / profile_mean_bps(p)

@@ -53,9 +53,7 @@ void api_begin_line(struct api_text *text, const char *schema);
 void api_end(struct api_text *text, struct http_reply *reply);
 void api_end_line(struct api_text *text, struct strbuf *out);
 
-/*
- * Reads a query parameter, a number of 0 or more; 'fallback' if absent. False: invalid.
- */
+/* Reads a query parameter, a number from 0; 'fallback' if absent. False: invalid. */
 bool api_number(const struct http_request *request, const char *name, int64_t fallback,
 		int64_t *ret_value);
 

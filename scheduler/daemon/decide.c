@@ -299,7 +299,7 @@ adopt(struct round *round)
 	}
 }
 
-/* ---- Jobs that wait --------------------------------------------------------------- */
+/* ---- Waiting jobs ----------------------------------------------------------------- */
 
 static void
 place(struct round *round, const struct sched_job *job,
@@ -398,7 +398,7 @@ decide_waiting(struct round *round)
 	vec_free(&gated);
 }
 
-/* ---- Jobs that run ---------------------------------------------------------------- */
+/* ---- Running jobs ----------------------------------------------------------------- */
 
 static void
 decide_running(struct round *round, const struct sched_job *job)

@@ -31,7 +31,7 @@
 #include "scheduler/scheduler_driver.h"
 
 #define DECIDE_MARGIN_US INT64_C(2000000)
-#define DECIDE_BUSY_US   INT64_C(3000000) /* Others have the place so long: unpin. */
+#define DECIDE_BUSY_US   INT64_C(3000000) /* Others hold the place longer: unpin. */
 #define DECIDE_PLACE_US \
 	INT64_C(3000000) /* Free nodes of an older snapshot do not count. */
 #define DECIDE_RECORD_US INT64_C(30000000) /* Between two records of one running job. */
@@ -81,7 +81,7 @@ extern const char *const decide_why_names[];
 extern const char *const decide_why_texts[];
 
 enum decide_kind {
-	DECIDE_PIN,      /* PLACE was asked for. */
+	DECIDE_PIN,      /* PLACE was requested. */
 	DECIDE_RECORDED, /* RECORD alone. */
 	DECIDE_OVER,     /* Undone or let go: this job is left alone. */
 };
@@ -95,7 +95,7 @@ struct decide_change {
 	enum decide_kind kind;
 	char *nodes;            /* DECIDE_PIN. */
 	char *record, *before;  /* Our record and the one before it; "": none. */
-	int64_t at_us;          /* When it was asked for, wall clock. */
+	int64_t at_us;          /* When it was requested, wall clock. */
 	int64_t valid_until_us; /* Of the advice. */
 	int64_t busy_since_us; /* Since when others have a node of its place; 0: none. */
 	unsigned n_failed;     /* Refused actions on it, in a row. */

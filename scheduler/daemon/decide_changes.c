@@ -113,7 +113,7 @@ decide_set_text(char **text, const char *value)
 	*text = copy;
 }
 
-/* ---- What became of it ------------------------------------------------------------ */
+/* ---- Results ---------------------------------------------------------------------- */
 
 void
 decide_note(struct decide_changes *changes, const struct decide_action *action,

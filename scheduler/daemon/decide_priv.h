@@ -5,7 +5,7 @@
 
 #include "scheduler/daemon/decide.h"
 
-/* After so many refused actions in a row a job is left alone. */
+/* A job is left alone after this number of refused actions in a row. */
 #define DECIDE_MAX_FAILED 3
 
 void decide_remove_at(struct decide_changes *changes, size_t i);

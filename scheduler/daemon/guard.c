@@ -138,7 +138,7 @@ guard_start(struct guard *guard)
 		guard->on_exit = loop_fd(guard->loop, guard->pidfd, on_exit_of, guard);
 }
 
-/* ---- Its end ------------------------------------------------------------------------- */
+/* ---- Ending it ----------------------------------------------------------------------- */
 
 static void
 drop(struct guard *guard, struct loop_item **item)

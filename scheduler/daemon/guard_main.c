@@ -16,10 +16,7 @@
 #include "scheduler/daemon/guard.h"
 #include "scheduler/slurm/slurm_release.h"
 
-/*
- * Pins are taken back one by one, and there may be thousands; Slurm may just be
- * starting.
- */
+/* There may be thousands of pins to take back; Slurm may just be starting. */
 #define LIMIT_MS  600000
 #define SILENT_MS 10000
 
@@ -92,10 +89,7 @@ guard_main(int argc, char **argv)
 		log_err("guard", "this is started by antiphase-scheduler alone");
 		return CLI_USAGE;
 	}
-	/*
-	 * A signal for the daemon often goes to both, and must not end the guardian
-	 * first.
-	 */
+	/* A signal for the daemon often goes to both: the guardian must outlive it. */
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);

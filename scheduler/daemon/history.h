@@ -2,7 +2,7 @@
 /*
  * history.h - the traffic of each link, second by second, into the store.
  *
- * Writing a row means writing three, and with very many links there is no time for all.
+ * Each row is written in three grains, too slow for all rows if links are very many.
  * So at most HISTORY_ROWS rows are written for a second: first the links that were most
  * contended when the current five minutes began, then others while there is room. So
  * the history of a link over five minutes is complete, or empty.

@@ -239,7 +239,7 @@ jobs_has_silent(const struct jobs *jobs, const uint32_t *hosts, uint32_t n)
 	return false;
 }
 
-/* ---- Taking them up --------------------------------------------------------------------- */
+/* ---- Handing jobs to the advisor -------------------------------------------------------- */
 
 bool
 jobs_has_pacer(const struct job *job)
@@ -448,7 +448,7 @@ jobs_set_fabric(struct jobs *jobs)
 	restore(jobs);
 }
 
-/* ---- What is known ---------------------------------------------------------------- */
+/* ---- Queries ---------------------------------------------------------------------- */
 
 void
 jobs_advice(const struct jobs *jobs, const struct sched_job *waiting,

@@ -69,8 +69,7 @@ bool jobs_declared(const char *comment, struct declared *ret_declared);
 
 /* A job's rank 0, which receives its orders. */
 struct pacer {
-	uint32_t
-		pid; /* 0: its collector cannot see it, so that it cannot be reached. */
+	uint32_t pid; /* 0: not visible to its collector, so not reachable. */
 	char host[TELE_MAX_NAME + 1];
 };
 
@@ -191,7 +190,7 @@ void jobs_stop_taking(struct jobs *jobs);
 /* The fabric was replaced. */
 void jobs_set_fabric(struct jobs *jobs);
 
-/* ---- What is known ------------------------------------------------------------------- */
+/* ---- Queries ------------------------------------------------------------------------- */
 
 /* By name; and by number at the advisor. NULL: none. Both O(1). */
 struct job *jobs_find(const struct jobs *jobs, const char *name);

@@ -91,7 +91,7 @@ complete_hosts(const struct jobs *jobs, const struct job *job, struct work_job *
 }
 
 /*
- * The time of its bytes on the slowest link of its path, and what others cost it there.
+ * The time of its bytes on the slowest link of its path, and its loss to others there.
  */
 static int
 find_path(const struct jobs *jobs, const struct live_workload *running, uint32_t id,
@@ -124,7 +124,7 @@ find_path(const struct jobs *jobs, const struct live_workload *running, uint32_t
 	return 0;
 }
 
-/* ---- Its profile ---------------------------------------------------------------------- */
+/* ---- The profile ---------------------------------------------------------------------- */
 
 /* Rank 0's place among the hosts that carry the job; UINT32_MAX: none. */
 static uint32_t
@@ -210,7 +210,7 @@ jobs_pacer_work(const struct jobs *jobs, const struct live_workload *running,
 	return r;
 }
 
-/* ---- Taking it up ---------------------------------------------------------------------- */
+/* ---- Processing reports ---------------------------------------------------------------- */
 
 /* Processes a job. True: done, until its pacer reports more. */
 static bool

@@ -87,9 +87,7 @@ is_touched(const struct member *touched, size_t n, uint32_t component)
 	return low < n && touched[low].component == component;
 }
 
-/*
- * Calls on_component() for each component that has a job with new advice ('touched').
- */
+/* Calls on_component() for components that have a job with new advice ('touched'). */
 static void
 take_components(struct jobs *jobs, struct member *touched, size_t n_touched)
 {

@@ -36,9 +36,7 @@ typedef void link_counters_fn(void *ctx, const char *link, const char *job,
 /* Calls 'fn' for all counters, by link; "other" last, if there is any. */
 void link_counters_each(const struct link_counters *counters, link_counters_fn *each,
 			void *ctx);
-/*
- * The same of up to 'n_max' links, from '*at' (0 at first) on; false: no more are left.
- */
+/* The same of up to 'n_max' links, from '*at' (0 at first) on; false: none is left. */
 bool link_counters_some(const struct link_counters *counters, size_t *at, size_t n_max,
 			link_counters_fn *each, void *ctx);
 

@@ -44,7 +44,7 @@ struct scheduler_metrics {
 	const struct job_profiler *profiler; /* Of the telemetry. */
 	struct http *http;                   /* NULL: none. */
 	struct link_load *loads;             /* Owned. By link of the fabric. */
-	uint32_t n_loads;                    /* that was taken up */
+	uint32_t n_loads;                    /* Links in it. */
 	int64_t fabric_since_us;             /* The fabric that 'loads' is for. */
 };
 
@@ -370,7 +370,7 @@ write_iterations(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 	return true;
 }
 
-/* ---- What is advised and done --------------------------------------------------------- */
+/* ---- Advice and actions --------------------------------------------------------------- */
 
 static void
 write_pods(const struct scheduler_metrics *own, struct metrics *m)
@@ -447,7 +447,7 @@ write_actions(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 	return false;
 }
 
-/* ---- Ourselves ------------------------------------------------------------------------ */
+/* ---- The daemon ----------------------------------------------------------------------- */
 
 static bool
 write_host_ages(struct scheduler_metrics *own, struct metrics *m, size_t *at)

@@ -101,7 +101,7 @@ void outcome_fini(struct outcome *outcome); /* Accepts a zeroed one, as all here
 
 /* A pacer's iteration begins.  One that is out of order counts as the first. */
 void outcome_begin(struct outcome *outcome, uint64_t number, int64_t begin_ns);
-/* An estimate of the traffic; nothing if a pacer tells better. */
+/* Adds an estimate of the traffic; ignored for a job with a pacer. */
 void outcome_estimate(struct outcome *outcome, int64_t at_ns, int64_t period_us);
 
 /* A place is advised; a new one replaces the last. */

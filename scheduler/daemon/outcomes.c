@@ -19,7 +19,7 @@
 #include "scheduler/live/live.h"
 #include "scheduler/store/store.h"
 
-/* Each job's shift is checked once in so many seconds; each second checks a part. */
+/* Each job's shift is checked once in this many seconds, a part of them each second. */
 #define EVERY_S 10
 /* After this time without the job its outcome is forgotten. */
 #define FORGET_NS (60 * INT64_C(1000000000))
@@ -86,7 +86,7 @@ make(struct outcomes *outcomes, const char *job)
 	return outcomes->jobs.items[id];
 }
 
-/* ---- Saying it ------------------------------------------------------------------------ */
+/* ---- Documents and messages ----------------------------------------------------------- */
 
 static void
 put_followed(struct jsonw *w, enum outcome_followed followed)
@@ -212,7 +212,7 @@ keep(struct outcomes *outcomes, const char *job)
 	free(text);
 }
 
-/* ---- Hearing of it -------------------------------------------------------------------- */
+/* ---- Input ---------------------------------------------------------------------------- */
 
 static void
 on_iteration(void *ctx, const char *job, uint64_t number, int64_t begin_ns)
@@ -233,7 +233,7 @@ on_place(void *ctx, const struct job *job, double slowdown)
 	keep(outcomes, job->name);
 }
 
-/* ---- Over a restart ------------------------------------------------------------------- */
+/* ---- Restart -------------------------------------------------------------------------- */
 
 static bool
 on_kept(void *ctx, const char *key, int64_t at_us, const char *json)

@@ -236,7 +236,7 @@ on_iteration(void *ctx, const struct live_iteration *told)
 		steer(pace, job, &report);
 }
 
-/* ---- What is advised -------------------------------------------------------------------- */
+/* ---- Advice ----------------------------------------------------------------------------- */
 
 static void
 on_view(void *ctx, struct job *job, const struct advisor_view *view)

@@ -78,7 +78,7 @@ computes(const struct pacer_profile *paced, double ret_ns[PACER_PROFILE_N_KEPT])
 }
 
 /*
- * Whether most of the first 'n' are below, or above, all PACER_PROFILE_N_MIN behind
+ * Whether most of the first 'n' are below, or above, the PACER_PROFILE_N_MIN after
  * them.
  */
 static bool
@@ -98,9 +98,7 @@ are_apart(const double *values, size_t n)
 	return 2 * n_below >= n || 2 * n_above >= n;
 }
 
-/*
- * Whether the last PACER_PROFILE_N_MIN are all above, or all below, those before them.
- */
+/* Whether the last PACER_PROFILE_N_MIN are all above, or all below, the others. */
 static bool
 has_changed(const struct pacer_profile *paced)
 {

@@ -60,10 +60,7 @@ enum pacer_profile_event {
 enum pacer_profile_event pacer_profile_add(struct pacer_profile *paced,
 					   const struct steer_report *report);
 
-/*
- * Copies the whole iterations kept, oldest first: PACER_PROFILE_N_KEPT at most. Returns
- * how many.
- */
+/* Copies the whole iterations kept (PACER_PROFILE_N_KEPT at most), oldest first. */
 size_t pacer_profile_iterations(const struct pacer_profile *paced,
 				struct iteration_volume_sample *ret_iterations);
 

@@ -197,7 +197,7 @@ persist_keep_profile(struct store *store, const struct topo *topo,
 	profile_list_fini(&list);
 }
 
-/* ---- Of earlier runs ---------------------------------------------------------------- */
+/* ---- Earlier runs ------------------------------------------------------------------- */
 
 struct search {
 	uint32_t n_nodes, n_named;

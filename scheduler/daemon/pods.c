@@ -91,7 +91,7 @@ on_reader(void *ctx, const char *name)
 		job->reader_ns = clk_monotonic_ns();
 }
 
-/* ---- Asking -------------------------------------------------------------------------- */
+/* ---- Requests ------------------------------------------------------------------------ */
 
 /* The server's message, "pods is forbidden: ...", or the whole text. */
 static char *
@@ -327,7 +327,7 @@ list_last(struct pods *pods)
 	list(pods);
 }
 
-/* ---- Life ---------------------------------------------------------------------------- */
+/* ---- Opening and closing ------------------------------------------------------------- */
 
 int
 pods_open(const struct pods_opts *opts, struct pods **ret_pods, struct err *err)

@@ -216,7 +216,7 @@ log_refused(struct telemetry *t)
 		    (long long)t->opts.config->memory_mb);
 }
 
-/* ---- Life ---------------------------------------------------------------------------- */
+/* ---- Opening and closing ------------------------------------------------------------- */
 
 struct telemetry *
 telemetry_new(const struct telemetry_opts *opts)
@@ -554,7 +554,7 @@ telemetry_forget_gone(struct telemetry *t)
 		link_counters_forget(t->counters);
 }
 
-/* ---- What is known ------------------------------------------------------------------- */
+/* ---- Queries ------------------------------------------------------------------------- */
 
 struct status
 telemetry_status(const struct telemetry *t)

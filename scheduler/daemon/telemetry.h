@@ -59,7 +59,7 @@ void telemetry_forget_links(struct telemetry *telemetry);
  */
 void telemetry_forget_gone(struct telemetry *telemetry);
 
-/* ---- What is known ------------------------------------------------------------------- */
+/* ---- Queries ------------------------------------------------------------------------- */
 
 /* For status.h; valid until the next frame. */
 struct status telemetry_status(const struct telemetry *telemetry);
@@ -77,9 +77,7 @@ const struct contention_link *telemetry_link(const struct telemetry *telemetry,
 size_t telemetry_n_numbers(const struct telemetry *telemetry);
 /* NULL: jobs have no counters of their own. */
 const struct link_counters *telemetry_counters(const struct telemetry *telemetry);
-/*
- * How far a host's clock is ahead of ours, at least; false if it sent nothing lately.
- */
+/* How far a host's clock is ahead of ours, at least; false: it sent nothing lately. */
 bool telemetry_clock_offset_ns(const struct telemetry *telemetry, const char *host,
 			       int64_t *ret_ns);
 

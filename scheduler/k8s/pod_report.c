@@ -64,7 +64,7 @@ pod_report_free(struct pod_report *report)
 	free(report);
 }
 
-/* ---- What is reported -------------------------------------------------------------- */
+/* ---- Reports ----------------------------------------------------------------------- */
 
 static struct reported *
 reported_of(struct pod_report *report, const char *job)

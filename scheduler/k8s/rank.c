@@ -72,9 +72,7 @@ reset_free(struct advisor *advisor, const struct topo *topo, const bool *allowed
 			advisor_set_free(advisor, hosts[i], were[i]);
 }
 
-/*
- * Finds the offered hosts below the leaves of the job's earlier pods; returns how many.
- */
+/* The offered hosts below the leaves of the job's earlier pods; returns how many. */
 static uint32_t
 find_near(const struct topo *topo, const struct extender_job *job, const bool *allowed,
 	  bool *ret_near)

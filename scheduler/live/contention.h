@@ -134,10 +134,7 @@ struct contention {
 	uint32_t n_impossible;
 };
 
-/*
- * Finds the links in the state, without those of unknown traffic. Release with
- * contention_fini().
- */
+/* Finds the links of known traffic. Release with contention_fini(). */
 void contention_find(const struct live *live, const struct contention_opts *opts,
 		     struct contention *ret_contention);
 void contention_fini(struct contention *contention); /* Accepts a zeroed one. */

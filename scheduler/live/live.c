@@ -16,7 +16,7 @@
 /* How often outdated rings are searched for. */
 #define SWEEP_NS INT64_C(1000000000)
 
-/* ---- Life ---------------------------------------------------------------------- */
+/* ---- Creation ------------------------------------------------------------------ */
 
 struct live *
 live_new(const struct live_opts *opts)

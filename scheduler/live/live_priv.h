@@ -101,8 +101,7 @@ uint32_t live_intern_interface(struct live *live, uint32_t host,
 uint32_t live_intern_job(struct live *live, const char *name);
 
 /*
- * The series of a row of the frame being read ('interface_of', 'job_of'); NULL:
- * refused.
+ * The series of a row of the present frame ('interface_of', 'job_of'); NULL: refused.
  */
 struct series *live_intern_series(struct live *live, uint32_t told_interface,
 				  uint32_t told_job, unsigned direction);

@@ -17,9 +17,7 @@ struct slurm_opts {
 	int64_t timeout_ms; /* Of one command; 0: 5000. */
 };
 
-/*
- * Opens the driver in 'loop'.  0, or -errno with 'err' filled: no squeue, for example.
- */
+/* Opens the driver in 'loop'. 0, or -errno with 'err' filled, e.g. without squeue. */
 int slurm_open(struct loop *loop, const struct slurm_opts *opts,
 	       const struct sched_observer *observer, struct sched_driver **ret_driver,
 	       struct err *err);

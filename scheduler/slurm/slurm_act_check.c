@@ -146,7 +146,7 @@ slurm_act_check(struct slurm *slurm, const struct sched_action *action,
 	return r;
 }
 
-/* ---- Once more, of one that the gate held back ------------------------------------ */
+/* ---- Second check of gated jobs --------------------------------------------------- */
 
 int
 slurm_act_ask_job(struct slurm *slurm, struct slurm_op *op,

@@ -16,10 +16,7 @@ struct slurm_piece {
 };
 
 bool slurm_piece_is(struct slurm_piece piece, const char *word);
-/*
- * Reads the decimal number in front, and its number of digits; false for none, or above
- * max.
- */
+/* Reads the number in front, and its length in digits; false for none, or above max. */
 bool slurm_piece_number(struct slurm_piece piece, uint64_t max, uint64_t *ret_number,
 			size_t *ret_n);
 /* A new string of printable UTF-8. */

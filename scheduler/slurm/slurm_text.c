@@ -197,10 +197,7 @@ read_id(struct slurm_piece piece)
 	return xasprintf("%u%c%u", (unsigned)job, kind, (unsigned)task);
 }
 
-/*
- * False for a job that is over. A job in an unknown state holds its nodes, and is left
- * alone.
- */
+/* False for a job that is over. In an unknown state a job holds its nodes. */
 static bool
 read_state(struct slurm_piece piece, enum sched_job_state *ret_state)
 {
@@ -472,8 +469,7 @@ slurm_read_excluded(const char *text, size_t n, struct sched_snapshot *snapshot,
 				       "for");
 		id = excluded.n ? read_id(field) : NULL;
 		/*
-		 * The list of jobs is from another moment: a job may have come or gone
-		 * since.
+		 * The list of jobs is of another moment: a job may have come or gone.
 		 */
 		job = id ? (struct sched_job *)sched_find_job(snapshot, id) : NULL;
 		free(id);
@@ -485,7 +481,7 @@ slurm_read_excluded(const char *text, size_t n, struct sched_snapshot *snapshot,
 	return 0;
 }
 
-/* ---- Words ----------------------------------------------------------------------- */
+/* ---- Ids and records ------------------------------------------------------------- */
 
 /* "4711", or with a number behind the divider: "4711_2". */
 static bool

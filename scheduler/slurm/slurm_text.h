@@ -39,16 +39,10 @@ struct strbuf;
 /* The feature of a preferred node, followed by the job's id. */
 #define SLURM_FEATURE "AP"
 
-/*
- * Appends "SQUEUE_FORMAT2=..." for the environment of 'squeue -h -a -r', for
- * slurm_read_jobs().
- */
+/* Appends "SQUEUE_FORMAT2=..." for 'squeue -h -a -r' and slurm_read_jobs(). */
 void slurm_jobs_format(const char *mark, struct strbuf *out);
 
-/*
- * For 'squeue -h -a -r -t PD -o', the only one with this field, and
- * slurm_read_excluded().
- */
+/* For 'squeue -h -a -r -t PD -o', which alone has this field; slurm_read_excluded(). */
 #define SLURM_EXCLUDED_FORMAT "%i|%x|"
 
 /* For 'sinfo -h -a -N -o' and slurm_read_nodes(). */

@@ -149,7 +149,7 @@ store_read_samples(struct store *store, const char *link, const char *job,
 	return 0;
 }
 
-/* ---- What goes ----------------------------------------------------------------------- */
+/* ---- Deletion ------------------------------------------------------------------------ */
 
 /* Drops rows older than 'before'; 'more' is the statement's other value. */
 static int
