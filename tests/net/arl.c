@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arl.c - an MPI program that behaves as data-parallel training does: it computes
- * (sleeps), all-reduces its gradients, and begins again.
+ * arl.c - an MPI program with the traffic of data-parallel training
+ *
+ * It computes (sleeps), all-reduces its gradients, and begins again.
  *
  *	arl TRUTH ITERATIONS MBYTES COMPUTE_MS JITTER
  *	    [BURSTS[:LAST] [OFFSET_MS [FACTOR@ITERATION [SEED [meet [GO]]]]]]
  *
- * MBYTES (of 10^6) are all-reduced in each iteration, in BURSTS equal parts, each
- * after its share of the compute time (the last one only LAST of its part, as the last
- * bucket of gradients is smaller); that varies by +-JITTER of itself, differently on
- * each rank and with each SEED (0).  OFFSET_MS is waited before the first.  From that
- * ITERATION on (0: never) the compute time is FACTOR of it.  With 'meet', all ranks meet
- * in an all-reduce of one number before each burst, as training does for a loss or a
- * norm: what holds a job back does it there, and the truth tells it from the all-reduce.
- * With GO, all that comes before the first iteration is done when TRUTH is there; then the
- * ranks wait for the file GO, and OFFSET_MS is counted from the time it holds: seconds of
- * CLOCK_MONOTONIC.  So jobs of several mpirun begin at times that are known.
+ * MBYTES (of 10^6) are all-reduced in each iteration, in BURSTS equal parts, each after
+ * its share of the compute time; the last one is only LAST of its part, like the last
+ * bucket of gradients.  The compute time varies by +-JITTER of itself, differently on
+ * each rank and with each SEED (0).  OFFSET_MS is waited before the first iteration.
+ * From ITERATION on (0: never) the compute time is multiplied by FACTOR.  With 'meet',
+ * all ranks all-reduce one number before each burst, as training does for a loss or a
+ * norm: delays of the job happen there, and TRUTH separates them from the all-reduce.
+ * With GO, all work before the first iteration is done when TRUTH exists; then the
+ * ranks wait for the file GO, and OFFSET_MS counts from the time in it, in seconds of
+ * CLOCK_MONOTONIC.  So the jobs of several mpirun begin at known times.
  *
- * Rank 0 writes TRUTH, rank 1 TRUTH.1 and so on, a line for each burst: iteration, begin
- * of the compute time, begin and end of the all-reduce, in seconds of CLOCK_MONOTONIC, by
- * which telemetry is judged.  The result is checked.
+ * Rank 0 writes TRUTH, rank 1 TRUTH.1 and so on.  A line for each burst: iteration,
+ * begin of the compute time, begin and end of the all-reduce, in seconds of
+ * CLOCK_MONOTONIC.  Tests compare telemetry with these.  The program checks the result
+ * of each all-reduce.
  */
 #include <errno.h>
 #include <mpi.h>
@@ -33,7 +35,7 @@
 struct options {
 	const char *truth, *go; /* 'go' is NULL: begin at once. */
 	int iterations, bursts;
-	size_t n_floats, n_last; /* In one burst, and in the last one. */
+	size_t n_floats, n_last; /* Numbers in a burst and in the last burst. */
 	double compute_s, jitter, offset_s, factor;
 	int change_at; /* Iteration; 0: none. */
 	uint64_t seed;
@@ -59,7 +61,7 @@ sleep_s(double seconds)
 		;
 }
 
-/* Until the time that the file holds, and so much longer. */
+/* Waits until the time in the file plus the offset. */
 static void
 wait_for_go(const char *path, double offset_s)
 {
@@ -126,7 +128,6 @@ parse(int argc, char **argv, struct options *options)
 	return options->n_floats > 0 && last > 0 && last <= 1 && options->n_last > 0;
 }
 
-/* One iteration. */
 static void
 iterate(const struct options *options, int number, uint64_t *random, const float *in,
 	float *out, FILE *truth)
@@ -209,7 +210,7 @@ main(int argc, char **argv)
 	for (int i = 0; i < options.iterations; i++)
 		iterate(&options, i, &random, in, out, truth);
 
-	/* Sums of small whole numbers are exact, in whatever order. */
+	/* Sums of small integers are exact in any order. */
 	is_right = true;
 	for (size_t i = 0; i < options.n_floats; i++)
 		is_right &= out[i] == (float)((int)(i % 17) * n_ranks +

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# away.sh - a receiver is stopped for a minute while frames keep coming, and one is
-# killed: the collector counts on, its memory stays where it was, what the receiver has
-# missed is counted by sequence, and it goes on with what comes after.
+# away.sh - one receiver is stopped for a minute while frames arrive, another one is
+# killed. The collector continues and its memory does not grow; the stopped receiver
+# counts the missed frames by sequence and continues.
 # shellcheck disable=SC2016  # inner shells expand
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
@@ -25,7 +25,7 @@ recorder() {
 
 lab_star 2 400mbit
 lab_mtu_size h0 e0
-# What the collector itself writes has every frame.
+# The collector's own recording has every frame.
 lab_collector c h0 --source bpf --interface e0 --metrics 127.0.0.1:9471 \
 	--output "$LAB_DIR/all.tele"
 recorder stopped
@@ -56,7 +56,7 @@ echo "collector: $before KiB before, $after KiB after $away_s s" >&2
 check "the collector keeps no more than its high-water mark" \
 	test "$after" -le "$((before + 16384))"
 
-# Ours says what it got and what it missed: together, all that was sent meanwhile.
+# The stopped receiver's counts: received plus missed is all that was sent.
 frames=$(count stopped frames) missing=$(count stopped missing_frames)
 echo "stopped: $frames frames, $missing missing" >&2
 check "the stopped receiver goes on with the same connection" test "$frames" -gt 0

@@ -7,12 +7,11 @@ from collections import defaultdict
 
 BAR_LINK_NS, BAR_JOBS_NS, BAR_DRAIN, BAR_RSS_MB = 60, 200, 1.0, 64
 SIZES = {"large": "large segments (GSO)", "mtu": "segments of the MTU"}
-# The program of the tracepoint of sending runs for the packets of every interface, of the
-# other end of the cable, too, as that is in the same kernel here; the others only for those
-# of the interface that is watched.
+# The kernel has both ends of the cable, so the tracepoint program for sending runs for
+# packets of every interface; the other programs only for the watched interface.
 TRACED = "antiphase_tx"
 OFFERED, RECEIVED = "antiphase_offer", "antiphase_rx"
-# What does nothing at the same place, and what does nothing but read the clock.
+# Programs at the same place that do nothing, or only read the clock.
 FLOORS = {TRACED: "ap_floor_tx", OFFERED: "ap_floor_offer", RECEIVED: "ap_floor_rx"}
 CLOCKS = {TRACED: "ap_clock_tx", OFFERED: "ap_clock_offer", RECEIVED: "ap_clock_rx"}
 

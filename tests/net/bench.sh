@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# bench.sh - what the collector costs, in one run in which what is compared takes
-# turns: ns a packet by the kernel's own statistics, less what taking the time costs
-# (a program that does nothing, at the same place); throughput for a second of CPU, with and without;
-# CPU and memory of user space with 16 interfaces.  Nothing here passes or fails.
-# ROUNDS (3) and SECONDS_EACH (2) make it longer.
+# bench.sh - the collector's cost; the variants take turns in one run.  ns per packet
+# from the kernel's statistics, less the cost of timing (a program that does nothing, at
+# the same place); throughput per CPU second with and without; CPU and memory of user
+# space with 16 interfaces.  It has no pass or fail.  ROUNDS (3) and SECONDS_EACH (2)
+# make it longer.
 # shellcheck disable=SC2317  # the functions of what takes turns are called by name
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
@@ -23,7 +23,7 @@ lab_job bench >/dev/null
 lab_spawn server lab_in_job $job lab_in b iperf3 -s
 lab_wait_for 5 "the server" lab_listens b 5201
 
-# What takes turns.
+# The variants.
 begin_none() { :; }
 end_none() { :; }
 begin_floor() { ask "floor e0"; }
@@ -32,7 +32,7 @@ begin_clock() { ask "clock e0"; }
 end_clock() { ask off; }
 begin_link() { lab_collector c a --source bpf --interface e0 --link-only; }
 end_link() { lab_stop c; }
-# Watches what sends nothing: the cost for packets of other interfaces.
+# Watches an idle interface: the cost for packets of other interfaces.
 begin_idle() { lab_collector c a --source bpf --interface lo; }
 end_idle() { lab_stop c; }
 begin_jobs() { lab_collector c a --source bpf --interface e0; }
@@ -64,7 +64,7 @@ ask() {
 	done
 }
 
-# Numbers of the programs that these processes hold: others' bear the same names.
+# Ids of the programs that these processes hold; other processes may use the same names.
 programs_of() {
 	local pid
 	for pid; do
@@ -72,7 +72,7 @@ programs_of() {
 	done | awk '$1 == "prog_id:" { print $2 }'
 }
 
-# between OURS BEFORE AFTER - those of ours that ran between two snaps: name, runs, ns.
+# between OURS BEFORE AFTER - our programs that ran between two snaps: name, runs, ns.
 between() {
 	awk 'FILENAME == ARGV[1] { ours[$1] = 1; next }
 		FILENAME == ARGV[2] { runs[$2] = $3; ns[$2] = $4; next }
@@ -85,8 +85,8 @@ counters() {
 		"$(lab_bytes a e0 rx packets) $(lab_bytes a e0 rx)"
 }
 
-# Lines "ROUND SIZE KIND PROGRAM RUNS NS", and "sent" and "received" as programs: packets
-# and bytes that the interface itself counted.  What user space starts is let settle.
+# Lines "ROUND SIZE KIND PROGRAM RUNS NS"; the programs "sent" and "received" are the
+# interface's own packets and bytes.  Waits until user space is idle.
 packets() {
 	local size kind round was is
 	for ((round = 0; round < ROUNDS; round++)); do
@@ -146,7 +146,7 @@ sixteen() {
 		ip -n "$(lab_ns c)" addr add "10.78.$((100 + i)).1/24" dev "e$i"
 		ip -n "$(lab_ns d)" addr add "10.78.$((100 + i)).2/24" dev "e$i"
 	done
-	# A packet each ms out of each: no bin is empty.
+	# A packet per ms from each host: no bin is empty.
 	lab_spawn ticks lab_in_job $job lab_in c python3 -c '
 import socket, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -170,7 +170,7 @@ while True:
 	lab_stop c16
 	lab_stop ticks KILL
 }
-# CPU time to the nanosecond over ten seconds.
+# CPU time over ten seconds, in ns.
 drain() {
 	local from at
 	from=$(cut -d' ' -f1 "/proc/${LAB_PID[c16]}/schedstat")
@@ -184,7 +184,7 @@ coproc COST { exec nsenter --net="/run/netns/$(lab_ns a)" "$LAB_B/tests/net/bpf_
 # shellcheck disable=SC2153  # the shell sets it
 cost_pid=$COST_PID
 packets
-# Closes its input: it ends, and the kernel's statistics with it.
+# Closing its input ends it and the kernel's statistics.
 eval "exec ${COST[1]}>&-"
 throughput
 sixteen

@@ -34,8 +34,7 @@ def main():
     runs = {how: [figures(folder, how, i) for i in range(pairs)] for how in ("with", "without")}
     print("pacer: %d pairs of runs of a job that is alone, %d iterations each, under "
           "antiphase-scheduler in enforce" % (pairs, runs["with"][0]["iterations"]))
-    # Of a machine that does other things, too, the first decile is the steadiest: these
-    # only add to an iteration.
+    # Other load only adds to iterations, so the first decile is the steadiest.
     for key, name in (("mean_ms", "mean"), ("p50_ms", "median"), ("p10_ms", "decile")):
         mine, plain = [[run[key] for run in runs[how]] for how in ("with", "without")]
         apart = [a - b for a, b in zip(mine, plain)]

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# bench_pacer.sh - what the pacer adds to a job that nobody is in the way of: the same Open
-# MPI job over a fabric of its own, with collectors and antiphase-scheduler in enforce, with
-# the pacer and without it by turns (with, without, without, with, ...), and how long its
-# iterations take.  PAIRS (8) of runs of ITERATIONS (70); fails if it ever waited.
+# bench_pacer.sh - the cost of the pacer for a job without contention.  The same Open
+# MPI job runs on its own fabric, with collectors and antiphase-scheduler in enforce,
+# alternately with the pacer and without (with, without, without, with, ...); compares
+# the iteration times.  PAIRS (8) of runs of ITERATIONS (70); fails if the job ever
+# waited.
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
 # shellcheck source=tests/net/live_lab.sh
@@ -11,15 +12,15 @@
 PAIRS=${PAIRS:-8} ITERATIONS=${ITERATIONS:-70}
 lab_begin
 lab_need root netns veth bridge htb cgroup2 btf openmpi
-# What else this machine does is no cost of the pacer.
+# Other load of this machine must not count as the pacer's cost.
 renice -n -5 $$ >/dev/null
 mkdir "$LAB_DIR/out"
 live_fabric || exit 1
-# Those that the job is on.
+# The job's hosts.
 LIVE_HOSTS=(h0 h3)
 { live_collectors && live_scheduler enforce; } || exit 1
 
-# with|without NUMBER: 40 ms of computing, and 1 MB each way.
+# with|without NUMBER: 40 ms of computing, then 1 MB in each direction.
 run() {
 	local how=$1 number=$2 job
 	job=system.slice/slurmstepd.scope/job_$((5000 + number))/step_0

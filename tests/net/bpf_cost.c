@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bpf_cost.c - what the kernel's own statistics say of eBPF programs, for bench.sh.
+ * bpf_cost.c - the kernel's statistics of eBPF programs, for bench.sh
  *
- * The kernel takes the time of each run only while somebody holds a descriptor of
- * BPF_ENABLE_STATS; this does for as long as it runs, so that nothing stays switched
- * on.  Commands are lines on stdin, each is answered by lines and a final ".":
+ * The kernel times programs only while a process holds a descriptor of
+ * BPF_ENABLE_STATS; this program holds one while it runs, so nothing stays switched on.
+ * Commands are lines on stdin; each reply is some lines and a final ".":
  *
  *	snap            "NAME ID RUNS NS" for each program of the machine
- *	floor IFACE     attaches programs that do nothing where those that are measured
- *	                hang: what taking the time costs by itself
- *	clock IFACE     attaches such that do nothing but read the clock
- *	off             detaches it
+ *	floor IFACE     attaches empty programs at the hooks of the measured ones: the
+ *	                cost of timing itself
+ *	clock IFACE     attaches programs that only read the clock
+ *	off             detaches them
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -29,7 +29,7 @@
 #define TCX_INGRESS 46
 #define TCX_EGRESS  47
 
-/* Where the programs that are measured hang, and what hangs there to compare with. */
+/* The hooks of the measured programs, and the programs to compare with. */
 static const struct hook {
 	const char *name;
 	enum bpf_prog_type type;
@@ -54,7 +54,7 @@ detach(void)
 	}
 }
 
-/* "return TCX_NEXT", after a look at the clock or without. */
+/* "return TCX_NEXT", with or without reading the clock first. */
 static int
 load(const struct hook *hook, bool with_clock)
 {

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The BPF source on its own (bpf_probe): are bytes, packets, retransmits and congestion
-# marks what the kernel's counters, iperf3 and the one who injected them say; are jobs
-# told apart; and does anything stay behind?
+# bpf_counts.sh - the BPF source on its own (bpf_probe): bytes, packets, retransmissions
+# and marks agree with the kernel's counters, iperf3 and the injector; jobs are told
+# apart; nothing stays behind
 # shellcheck disable=SC2317  # functions are called by name
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
 
-# probe_start TAG NODE ARGUMENTS... - in the background, with a pipe to talk to it.
+# probe_start TAG NODE ARGUMENTS... - in the background, with a pipe for commands.
 probe_start() {
 	local tag=$1 node=$2
 	shift 2
@@ -19,7 +19,7 @@ tool_start() {
 	shift 3
 	mkfifo "$LAB_DIR/$tag.in"
 	: >"$LAB_DIR/$tag.log"
-	# The shell opens the pipe; the command is what is left of it.
+	# The shell opens the pipe and execs the command.
 	# shellcheck disable=SC2016  # expanded by the inner shell
 	lab_spawn "$tag" lab_in "$node" sh -c 'exec "$@" <"$0"' "$LAB_DIR/$tag.in" \
 		"$LAB_B/tests/net/$tool" "$@"
@@ -27,7 +27,7 @@ tool_start() {
 	lab_wait_for 10 "$tool $tag" grep -q '^ready' "$LAB_DIR/$tag.log"
 }
 
-# What it says now, in $LAB_DIR/TAG.now.
+# Writes the current reply to $LAB_DIR/TAG.now.
 tool_ask() {
 	local tag=$1 from fd=LAB_FD_$1 end=${2:-.}
 	from=$(wc -l <"$LAB_DIR/$tag.log")
@@ -47,7 +47,7 @@ tool_end() {
 	lab_stop "$1"
 }
 
-# value TAG JOB tx|rx wire|offered COLUMN - of e0, from the last answer; 0 if unknown.
+# value TAG JOB tx|rx wire|offered COLUMN - of e0 in the last reply; 0 if absent.
 value() {
 	awk -v job="$2" -v dir="$3" -v what="$4" -v column="$5" '
 		$1 == "e0" && $2 == job && $3 == dir && $4 == what { v = $column }
@@ -84,7 +84,7 @@ bytes_are_the_counters() {
 			serve h1 5201
 			lab_in h0 iperf3 -c "$(lab_addr h1)" -t 2 ${dir:+$dir} >"$LAB_DIR/iperf.log"
 		done
-		# What was sent unseen is made up for once a second, on a busy machine later.
+		# Missed packets are added once a second, later on a busy machine.
 		sleep 2.5
 		tool_ask bytes
 		counter_near "bytes out ${mode:---jobs}" bytes h0 tx "$before_tx" "$probe_tx"
@@ -112,8 +112,8 @@ segments_are_the_wires() {
 	lab_mtu_size h0 e0
 }
 
-# Segments that TCP has sent again, as the kernel counts them; iperf3 reads its own figure
-# before the last of them.
+# Segments that TCP retransmitted, from the kernel; iperf3 takes its figure before the
+# last of them.
 sent_again() {
 	# shellcheck disable=SC2016  # awk expands it
 	lab_in h0 awk '$1 == "Tcp:" && !column { for (i = 1; i <= NF; i++)
@@ -123,7 +123,7 @@ sent_again() {
 
 retransmits_are_the_kernels() {
 	local lost again
-	# Without a guess at the tail when a CPU was away, each loss is one retransmit.
+	# Without tail loss probes each loss is one retransmission.
 	lab_mtu_size h0 e0
 	lab_mtu_size h1 e0
 	lab_in h0 sysctl -q net.ipv4.tcp_early_retrans=0
@@ -139,7 +139,7 @@ retransmits_are_the_kernels() {
 	read -r lost _ <"$LAB_DIR/loss.now"
 	near "retransmits as the kernel says" "$(value retx "(link)" tx wire $retransmits)" \
 		"$again" 0
-	# A busy CPU loses packets besides, and has some sent again that had come.
+	# A busy CPU loses other packets, and has some retransmitted needlessly.
 	check "each of the $lost injected losses was sent again ($again in all)" \
 		test "$lost" -gt 100 -a "$lost" -le "$again"
 	near "retransmits of the job they belong to" \
@@ -170,7 +170,7 @@ marks_are_the_injected() {
 	done
 }
 
-# Slots in use; jobs of others on this machine have theirs, too.
+# Slots in use; other jobs of this machine have slots, too.
 slots_used() {
 	tool_ask "$1" && awk '$1 == "slots" { print $2 }' "$LAB_DIR/$1.now"
 }
@@ -179,7 +179,7 @@ slots_at_most() {
 	test "$(slots_used "$1")" -le "$2"
 }
 
-# A job's bytes: its payload, and 66 of headers a packet (86 with IPv6, 42 for UDP).
+# A job's bytes: its payload plus 66 of headers per packet (86 with IPv6, 42 for UDP).
 payload_near() {
 	local name=$1 job=$2 dir=$3 json=$4 header=$5 key=$6 payload
 	payload=$(python3 -c 'import json, sys
@@ -205,7 +205,7 @@ jobs_are_told_apart() {
 	payload_near "job one out, IPv4 TCP" one tx "$LAB_DIR/one.json" 66 sum_sent
 	payload_near "job 4711 in, IPv6 TCP" 4711 rx "$LAB_DIR/two.json" 86 sum_received
 	payload_near "job three out, UDP" three tx "$LAB_DIR/three.json" 42 sum
-	# In the other direction there is what answers: nothing of another job.
+	# The other direction has only the replies, and nothing of another job.
 	near "job one in: 66 bytes a packet" "$(value jobs one rx wire $bytes)" \
 		$((66 * $(value jobs one rx wire $packets))) 5
 	near "job 4711 out: 86 bytes a packet" "$(value jobs 4711 tx wire $bytes)" \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bpf_inject.c - has packets lost or marked on an interface.
+ * bpf_inject.c - drops or marks packets on an interface
  *
  *	bpf_inject loss|ce ingress|egress ONE_IN IFACE
  *
- * Prints "ready"; a line on stdin makes it print "INJECTED SEEN"; it goes with the end
- * of stdin, and what it attached goes with it.
+ * Prints "ready"; for a line on stdin it prints "INJECTED SEEN"; at the end of stdin it
+ * detaches and exits.
  */
 #include <linux/types.h>
 #include <net/if.h>

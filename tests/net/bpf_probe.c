@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bpf_probe.c - the BPF source on its own, for the tests of this folder.
+ * bpf_probe.c - the BPF source as a program, for the tests of this folder
  *
  *	bpf_probe [--link-only] [--clsact] [--time] [--debug] [--interval MS]
  *		[--slots N] [--job NAME=CGROUP]... IFACE...
  *
- * Prints "ready" when it is attached.  A line on stdin makes it drain and print, a
- * line each, "IFACE JOB tx|rx wire|offered BYTES PACKETS CE RETRANSMITS PEAK FLOWS",
- * where JOB is (link), (other) or a name and PEAK the largest bin, then
- * "lost N", "unplaced N", a line for each program with runs and time, and ".".
- * At the end of stdin, or at SIGTERM, it goes.
+ * Prints "ready" when attached.  For a line on stdin it drains and prints lines "IFACE
+ * JOB tx|rx wire|offered BYTES PACKETS CE RETRANSMITS PEAK FLOWS", where JOB is (link),
+ * (other) or a name and PEAK the largest bin; then "lost N", "unplaced N", a line for
+ * each program with runs and time, and ".".  Exits at the end of stdin or on SIGTERM.
  */
 #include <poll.h>
 #include <signal.h>
@@ -107,7 +106,7 @@ take_bins(void *ctx, const struct source_key *key, int64_t first_ms,
 		sum->extra.queue_bytes = extra->queue_bytes;
 }
 
-/* Of what is counted without buckets: what came since the first reading. */
+/* Counted without buckets: the increase since the first reading. */
 static void
 take_counter(void *ctx, const struct source_key *key, int64_t time_ns, uint64_t bytes,
 	     unsigned bits, const struct source_extra *extra)
@@ -226,7 +225,7 @@ register_job(char *text)
 	}
 }
 
-/* The number of the first argument that is an interface. */
+/* Index of the first argument that is an interface. */
 static int
 read_options(int argc, char **argv, struct src_bpf_options *options, bool *ret_time)
 {

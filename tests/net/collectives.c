@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collectives.c - an MPI program that makes every collective that the pacer looks at, and
- * checks what comes out, for any MPI:
+ * collectives.c - an MPI program that calls every collective that the pacer intercepts,
+ * and checks the results, for any MPI
  *
  *	collectives ITERATIONS             an iteration is 20 ms of sleep, then one of each
  *	collectives ITERATIONS threads     three threads at once (MPI_THREAD_MULTIPLE)
  *
- * Rank 0 says at the end "expected N bytes of M collectives", of an iteration as the
- * pacer counts it.
+ * At the end rank 0 prints "expected N bytes of M collectives" per iteration, as the
+ * pacer counts them.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -49,7 +49,7 @@ sleep_ms(long ms)
 	nanosleep(&at, NULL);
 }
 
-/* Of so many numbers each is the sum over all ranks of (number + rank). */
+/* Each number is the sum over all ranks of (number + rank). */
 static bool
 is_sum(const int *out, int n, int first)
 {
@@ -70,7 +70,7 @@ fill(int *in, int n)
 
 /* ---- One of each ----------------------------------------------------------------- */
 
-/* 'counts' and places of rank j: j + more, packed. */
+/* Counts and offsets, packed: rank j has j + more. */
 static int
 lay_out(int *counts, int *at, int more)
 {
@@ -124,7 +124,7 @@ reduce(MPI_Request *requests)
 	expect(6 * 4 * n_ranks);
 }
 
-/* Of rank j: numbers from 'base' * j on. */
+/* Rank j's numbers start at 'base' * j. */
 static bool
 is_gathered(const int *out, const int *counts, const int *at, int first)
 {
@@ -171,7 +171,7 @@ exchange(MPI_Request *requests)
 	static int in[SIZE], out[2][SIZE];
 	int counts[MAX_RANKS], at[MAX_RANKS], sum = lay_out(counts, at, rank + 1);
 
-	/* To rank j: j + 1 + rank of them, and they say who sends them. */
+	/* Rank j gets j + 1 + rank numbers, which name their sender. */
 	for (int i = 0; i < SIZE; i++)
 		in[i] = rank;
 	if (!requests) {
@@ -195,7 +195,7 @@ exchange(MPI_Request *requests)
 	expect(sum * 4);
 }
 
-/* Rank 0 on one side and the others on the other: counts are those of the other side. */
+/* Rank 0 on one side, all others on the other: counts are those of the other side. */
 static void
 across(MPI_Comm half, MPI_Comm between)
 {

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2317  # functions are handed on by name
 #
-# collector.sh - the daemon: it runs without root once everything is open, and what can
-# happen to a host happens: interfaces go and come back, control groups go, thousands of
-# jobs are named, a second collector is started, it is killed and started again.
+# collector.sh - the daemon runs without root once everything is open, through failures
+# of a host: interfaces and control groups go and come back, thousands of jobs are
+# registered, a second collector starts, and the collector is killed and restarted
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
 lab_begin
@@ -19,7 +19,7 @@ collector() {
 status_of() {
 	awk -v name="$1:" '$1 == name { print $2 }' "/proc/${LAB_PID[c]}/status"
 }
-# What all its threads may do: capabilities are those of a thread.
+# The rights of all its threads, since capabilities are per thread.
 permitted_of_threads() {
 	awk '$1 == "CapPrm:" { print $2 }' "/proc/${LAB_PID[c]}/task/"*/status | sort -u
 }
@@ -29,7 +29,7 @@ says() {
 metric_is() {
 	test "$(lab_metric h0 "$1")" "$2" "$3"
 }
-# About so many bytes of UDP from h0 to a port of h1 where nobody is.
+# Sends about this many bytes of UDP from h0 to an unused port of h1.
 send() {
 	lab_in h0 python3 - "$(lab_addr h1)" "$1" <<'PYTHON'
 import socket
@@ -85,7 +85,7 @@ lab_wait_for 3 "word that settings were read again" says "the settings are uncha
 	pass "SIGHUP reads the settings again, and says so"
 
 # ---- What it cannot do, it says ----------------------------------------------------------
-# Status and last words of one that ends by itself, or is ended after 2 s.
+# Exit status and last message of a collector that ends, or is ended after 2 s.
 other() {
 	lab_in h0 timeout -s TERM 2 antiphase-collector --source bpf --metrics none \
 		--runtime-dir "$LAB_DIR/o.run" "$@" >"$LAB_DIR/other.log" 2>&1
@@ -148,7 +148,7 @@ check "which is counted" metric_is '^antiphase_collector_jobs_gone' = 1
 check "and the job can be removed" lab_ctl c job remove mine
 
 # ---- Ten thousand jobs ------------------------------------------------------------------
-# More than there is room for are named over the socket, one request each.
+# Registers more jobs than fit over the socket, one request each.
 many=$(lab_job many)
 python3 - "$many" "$LAB_DIR/c.run/collector.sock" <<'PYTHON' >"$LAB_DIR/many.log" 2>&1
 import json

@@ -49,7 +49,7 @@ def main():
             truth.write("%d %.6f %.6f %.6f\n" % (i, begin_s, backward_s, end_s))
     if truth:
         truth.close()
-    # Whatever reduced them, the parameters are the same everywhere.
+    # All ranks must have the same parameters.
     mine = torch.cat([p.detach().flatten() for p in model.parameters()])
     first = mine.clone()
     dist.broadcast(first, 0)

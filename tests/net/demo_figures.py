@@ -19,7 +19,7 @@ WINDOW = 16
 NEAR = 1.05
 ALONE_SKIPS = 3  # First iterations of a job that is alone: windows of TCP grow.
 
-# Of Student's distribution, 97.5 %, for 1, 2, ... degrees of freedom.
+# Student's t, 97.5 %, for 1, 2, ... degrees of freedom.
 T_975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201,
          2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086)
 

@@ -18,12 +18,12 @@ from demo_print import print_case
 from demo_verdicts import verdicts_of
 
 MODES = ("observe", "enforce")
-# Figures of each run; of all runs of a mode the mean, or the worst.
+# Figures of each run; over all runs of a mode the mean or the worst.
 MEANS = ("slowdown", "slowdown_second_half", "slowdown_after_change",
          "overlap_ms_per_iteration", "orders_per_job_minute", "waited_ms_per_iteration",
          "retransmits", "cpus_lab", "cpus_others")
 WORST = ("first_shift_s", "settled_s", "settled_again_s")
-# Those of which pairs differ.
+# The figures that are compared in pairs.
 DIFFER = ("slowdown", "slowdown_second_half", "slowdown_after_change")
 
 

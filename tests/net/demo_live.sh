@@ -30,7 +30,7 @@ cases=${DEMO_CASES:-equal ratio incommensurate change part}
 how=${1:-}
 began=$SECONDS
 
-# On stdout is what was measured, and nothing else.
+# Only measurements go to stdout.
 if [ -n "${DEMO_CHECK:-}" ]; then
 	how=--check
 else
@@ -48,7 +48,7 @@ say() {
 	echo "[$((SECONDS - began)) s] $*" >&2
 }
 
-# One run, as demo_plan.py says it; all that is measured of it is in a folder of its own.
+# One run, as demo_plan.py describes it; its measurements go to its own folder.
 run() {
 	local case=$1 name=$2 mode=$3 links=$4 seconds=$5 job before words names=()
 	shift 5
@@ -69,7 +69,7 @@ run() {
 	mv "$LAB_DIR/scheduler.log" "$LIVE_OUT/"
 }
 
-# What a run that failed leaves of its jobs would be in the way of the next one.
+# Jobs left by a failed run would disturb the next one.
 run_or_clear() {
 	run "$@" && return
 	fail "case $1" "run $2 failed"
@@ -85,7 +85,7 @@ if [ ! -e "$LAB_B/spank_antiphase.so" ]; then
 	skip "everything" "Slurm's header spank.h is not installed"
 	lab_end
 fi
-# What else this machine does is not to look like contention.
+# Other load of this machine must not look like contention.
 renice -n -5 $$ >/dev/null
 mkdir "$LAB_DIR/out"
 # shellcheck disable=SC2086  # cases are words

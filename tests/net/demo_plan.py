@@ -30,10 +30,10 @@ CHANGE_S = 12  # C computes longer from then on, if nobody contends.
 CHANGE_FACTOR = 1.3
 CONTROL_TIMES = 1.5  # As long as one of a job alone.
 
-# (MB, ms of computing) of each job.  The jobs of 'equal' send for 112 ms of 372 each:
-# three times that is 90 % of the period.  In the simulator, random starts cost 1.20 then
-# (1.16 if they send 3.5 MB, less than 1.15 for many starts; at 4.5 MB, 95 %, turns have
-# no room for what varies by itself).
+# (MB, ms of computing) of each job.  The jobs of 'equal' send for 112 of 372 ms each,
+# and three times that is 90 % of the period.  In the simulator, random starts then cost
+# 1.20 (1.16 with 3.5 MB, where many starts cost less than 1.15; at 4.5 MB, 95 %, turns
+# leave no room for jitter).
 CASES = {
     "equal": {"title": "nearly equal periods", "pairs": 3, "seconds": 45,
               "jobs": [(4.2, 258), (4.2, 260), (4.2, 262)]},
@@ -41,7 +41,7 @@ CASES = {
               "jobs": [(4, 260), (7, 549), (7, 551)]},
     "incommensurate": {"title": "periods that have nothing in common", "pairs": 4,
                        "seconds": 16, "jobs": [(4.2, 260), (4.2, 341), (4.2, 429)]},
-    # 30 % longer than 201.5 ms are 262.
+    # 201.5 ms plus 30 % are 262 ms.
     "change": {"title": "periods are nearly equal since C computes 30 %% longer, after %d s"
                % CHANGE_S, "pairs": 3, "seconds": 60, "changes": True,
                "jobs": [(4.2, 258), (4.2, 260), (4.2, 201.5)]},
@@ -102,7 +102,8 @@ class Case:
                 "iterations": n, "mbytes": mbytes, "compute_ms": compute,
                 "start_ms": self.starts[pair or 0][j] if len(which) > 1 else 0,
                 "change_at": change, "factor": CHANGE_FACTOR if change else 1,
-                # Other draws for each job and pair, the same in both runs of a pair.
+                # Different draws for each job and pair, the same in both runs of a
+                # pair.
                 "seed": 100 * self.seed + 10 * (pair or 0) + j}
         self.runs.append({"run": run, "mode": mode, "links": links, "pair": pair,
                           "seconds": seconds, "jobs": jobs})

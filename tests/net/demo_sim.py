@@ -27,7 +27,7 @@ def scenario(jobs, fabric, is_random):
         lines += ["[job %s]" % name, "hosts = %s" % demo_plan.HOSTS[name],
                   "segment = compute %g ms" % (job["compute_ms"] * job["factor"]),
                   "segment = allreduce %g MB" % job["mbytes"],
-                  # What is uniform to both sides has this deviation.
+                  # The standard deviation of uniform jitter.
                   "jitter = %.3f %%" % (100 * demo_plan.JITTER / 3 ** 0.5),
                   "arrival = %g ms" % (0 if is_random else job["start_ms"])]
     return "\n".join(lines) + "\n"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# events.sh - collectives as antiphase-events sees them from outside, against what the
-# programs themselves write down: real Open MPI, and stand-ins for NCCL and gloo.
+# events.sh - collectives as antiphase-events observes them, compared with the programs'
+# own records: real Open MPI, and stubs for NCCL and gloo
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
 lab_begin
@@ -9,8 +9,8 @@ lab_need root netns veth bridge cgroup2 openmpi uprobe
 
 here=$LAB_ROOT/tests/net
 socket=$LAB_DIR/events.sock
-# Watches with these options until events_end; EVENTS gets a line an event:
-# pid source launch begin_s end_s bytes lost.
+# Watches with these options until events_end; EVENTS gets a line for each event: pid
+# source launch begin_s end_s bytes lost.
 events_begin() {
 	EVENTS=$LAB_DIR/$1.events
 	shift
@@ -27,7 +27,7 @@ events_end() {
 	check "antiphase-events ends with 0 ($1)" test $? = 0
 	lab_stop receiver
 }
-# Compares the events of one process, that which fits best, with begins and ends.
+# Compares the best matching process's events with the recorded begins and ends.
 compare() {
 	python3 "$here/events_compare.py" "$EVENTS" "$@"
 }
@@ -50,7 +50,7 @@ compare "$LAB_DIR/truth.spans" 0 0 1000000 >"$LAB_DIR/mpi.result" 2>&1
 sed 's/^/events: mpi: /' "$LAB_DIR/mpi.result" >&2
 check "an event for each MPI_Allreduce of rank 0" grep -q "^count 160 of 160$" \
 	"$LAB_DIR/mpi.result"
-# Uprobes see all processes of the machine: there may be others.
+# Uprobes see all processes of the machine, so there may be others.
 check "of both ranks" test "$(awk '$6 == 1000000 { n[$1]++ }
 	END { for (pid in n) both += n[pid] == 160; print both + 0 }' "$EVENTS")" = 2
 check "begin and end within 1 ms of the program's own ($(grep ^within \
@@ -84,7 +84,7 @@ if lab_has_torch >/dev/null 2>&1; then
 	check "PyTorch over gloo runs" lab_in h0 timeout 60 /usr/bin/python3 \
 		"$here/events_gloo.py" 0 "$LAB_DIR/store" "$LAB_DIR/torch.spans"
 	events_end torch
-	# PyTorch hands the work to a thread of its own, which has to be scheduled.
+	# PyTorch passes the work to its own thread, which must be scheduled first.
 	compare "$LAB_DIR/torch.spans" 1 0 0 5 >"$LAB_DIR/torch.result" 2>&1
 	sed 's/^/events: torch: /' "$LAB_DIR/torch.result" >&2
 	check "PyTorch's all_reduce: each" grep -q "^count 20 of 20$" "$LAB_DIR/torch.result"

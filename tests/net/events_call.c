@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * events_call.c - calls a function of a library and writes down when.
+ * events_call.c - calls a function of a library and records the times
  *
  *	events_call LIBRARY FUNCTION CALLS PAUSE_MS COUNT
  *
- * The function is called as ncclAllReduce() is, with COUNT elements of type float (7).
- * A line for each call: when it began and ended, in seconds of CLOCK_MONOTONIC.
+ * The function is called like ncclAllReduce() with COUNT elements of type float (7).
+ * Prints a line for each call: its begin and end in seconds of CLOCK_MONOTONIC.
  */
 #include <dlfcn.h>
 #include <stdio.h>

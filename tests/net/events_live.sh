@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# events_live.sh - a real Open MPI job whose iteration is four bursts of nearly the same
-# size: the traffic repeats after each, the program's own events say what an iteration is.
-# From the uprobes through the collector and a recording to 'antiphase jobs'.
+# events_live.sh - a real Open MPI job with four nearly equal bursts per iteration.  The
+# traffic repeats after each burst; only the program's events show the iteration.
+# Covers the path from uprobes through the collector and a recording to 'antiphase
+# jobs'.
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
 lab_begin
@@ -31,13 +32,13 @@ antiphase jobs --from "$LAB_DIR/h0.tele" --from "$LAB_DIR/h1.tele" --json \
 read -r period harmonic marked <<<"$(python3 -c 'import json, sys
 job = next(j for j in json.load(sys.stdin)["jobs"] if j["job"] == "4711")
 print(job["period_us"], job["harmonic_of_us"], job["has_events"])' <"$LAB_DIR/jobs.json")"
-# The median of its iterations, and what the middle half of them span, in %.
+# The median of its iterations, and the interquartile range in %.
 read -r own spread <<<"$(awk -v OFMT=%.0f 'NR % 4 == 1 { if (n++) print ($2 - before) * 1e6; before = $2 }' \
 	"$LAB_DIR/truth" | sort -n | awk '{ v[NR] = $1 } END {
 		m = v[int((NR + 1) / 2)]
 		printf "%d %.0f\n", m, 100 * (v[int(3 * NR / 4)] - v[int(NR / 4) + 1]) / m }')"
 check "events of the job have come" test "$marked" = True
-# With two paces there is no such thing as its period: that is the machine, not ours.
+# With two paces there is no single period; the machine causes that, not antiphase.
 if [ "$spread" -gt 8 ]; then
 	skip "the period" "half of the job's own iterations differ by $spread % on this machine"
 	lab_end

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * events_stub.c - a library that stands in for NCCL and gloo: functions of their names
- * that return at once.
+ * events_stub.c - a stub of NCCL and gloo: functions of their names that return at once
  */
 #include <stddef.h>
 

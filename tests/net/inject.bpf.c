@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * inject.bpf.c - loses or marks packets, and counts which, for bpf_inject.c.
+ * inject.bpf.c - drops or marks packets and counts them, for bpf_inject.c
  *
- * One of 'one_in' packets that match, by chance.  Only segments that carry data are
- * lost: that of an acknowledgement is made good by the next and sent by nobody again.
+ * Affects one of 'one_in' matching packets, at random.  Only data segments are dropped:
+ * a lost acknowledgement is replaced by the next one and not retransmitted.
  */
 /* clang-format off: the types have to come before the helpers. */
 #include <linux/bpf.h>
@@ -49,7 +49,7 @@ ap_inject_ce(struct __sk_buff *skb)
 {
 	struct parse_packet p;
 
-	/* What is marked already, and what cannot be, stays as it is. */
+	/* Packets that are marked already or cannot be marked stay unchanged. */
 	if (is_hit(skb, &p) && p.ecn != 3 && bpf_skb_ecn_set_ce(skb) == 1)
 		__sync_fetch_and_add(&injected, 1);
 	return -1;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# killed.sh - SIGKILL of the collector while iperf3 runs: nothing of it stays in the
-# kernel, the traffic goes on, and after a restart its totals go on, too.
+# killed.sh - SIGKILL of the collector while iperf3 runs: nothing stays in the kernel,
+# the traffic continues, and after a restart the totals continue, too
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
 lab_begin
@@ -23,7 +23,7 @@ stream() {
 	lab_spawn client lab_in_job $job lab_in h0 iperf3 -c "$(lab_addr h1)" -t "$1"
 }
 
-# The interface's own counter and ours count the same segments only without GSO.
+# Only without GSO the interface's counter and ours count the same segments.
 lab_star 2 400mbit
 lab_mtu_size h0 e0
 lab_job $job >/dev/null
@@ -41,7 +41,7 @@ check "no qdisc or filter is left" test -z "$(attached)"
 check "the traffic goes on" test "$(lab_bytes h0 e0 tx)" -gt "$((counter + 1000000))"
 wait "${LAB_PID[client]}"
 
-# What went by while it was dead was not seen, and is not made up.
+# Traffic while it was dead is not counted and not estimated.
 collector
 lab_reaches h0 "$(lab_addr h1)"
 sleep 2

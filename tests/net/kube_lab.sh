@@ -84,7 +84,7 @@ X
 	}
 }
 
-# Without kubelets somebody has to say what Nodes have.
+# Without kubelets, this function reports the resources of the nodes.
 kube_nodes() {
 	local have='{"cpu":"4","memory":"8Gi","pods":"10","nvidia.com/gpu":"8"}' name
 	kube kubectl apply --server-side -f - >/dev/null || return
@@ -94,7 +94,7 @@ kube_nodes() {
 	done
 }
 
-# With the extender as docs/kubernetes.md has it; this scheduler is older than v1.
+# The extender as in docs/kubernetes.md; this scheduler is older than v1.
 kube_scheduler() {
 	{
 		echo "apiVersion: kubescheduler.config.k8s.io/v1beta1"
@@ -129,13 +129,13 @@ kube_is_bound() {
 	[ -n "$(kube_where "$1" "$2")" ]
 }
 
-# As a kubelet would.
+# In place of a kubelet.
 kube_runs() {
 	TYPE=application/merge-patch+json kube_api PATCH "/api/v1/namespaces/$1/pods/$2/status" \
 		'{"status":{"phase":"Running"}}' >/dev/null
 }
 
-# Without kubelets pods go at once if they are told to.
+# Without kubelets pods disappear as soon as they are deleted.
 kube_clear() {
 	kube kubectl delete pods -n "$1" --all --force --grace-period=0 >/dev/null 2>&1
 }

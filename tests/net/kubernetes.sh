@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# kubernetes.sh - antiphase beside a real kube-scheduler and kube-apiserver: labels and
-# HyperNodes out and in again, pods of jobs bound where the extender wants them, also if it
-# hangs or is dead, and shifts told to pods by annotations, and taken back.
+# kubernetes.sh - antiphase with a real kube-scheduler and kube-apiserver: export and
+# import of labels and HyperNodes; pods of jobs on the nodes that the extender chose,
+# also if it hangs or is dead; shifts in pods' annotations, and their removal
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
 # shellcheck source=tests/net/kube_lab.sh
@@ -22,7 +22,7 @@ SwitchName=leaf3 Nodes=n[09-12]
 X
 speeds=(--gbps 100 --oversubscription 2:1)
 antiphase topology import "${speeds[@]}" -o "$run/plan.json" "$run/topology.conf"
-# Names of switches, and of hosts below each.
+# Names of switches, and the hosts below each.
 tree() {
 	python3 -c '
 import json, sys
@@ -133,7 +133,7 @@ bound {a,b}-{0,1,2,3}
 a=$(leaves_of a-{0,1,2,3}) b=$(leaves_of b-{0,1,2,3})
 check "two jobs of four pods, made in turns, have a leaf each ($a, $b)" is_one_leaf_each "$a" "$b"
 kube_clear default
-# Of a leaf that is full but for two nodes nothing is wanted by a job of four.
+# A leaf with only two free nodes is no choice for a job of four.
 kube_pod default x-0 x "${declared[@]}" pods=2
 kube_pod default x-1 x "${declared[@]}" pods=2
 bound x-0 x-1

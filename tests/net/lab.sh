@@ -128,7 +128,7 @@ near() {
 
 # ---- Begin and end ------------------------------------------------------------------
 
-# The mount point of cgroup v2, wherever it is.
+# The mount point of cgroup v2.
 lab_cgroup_root() {
 	awk '{ for (i = 7; i < NF; i++) if ($i == "-" && $(i + 1) == "cgroup2") {
 		print $5; exit } }' /proc/self/mountinfo
@@ -136,7 +136,7 @@ lab_cgroup_root() {
 
 lab_begin() {
 	LAB_DIR=$(mktemp -d "/tmp/$LAB.XXXXXX")
-	# A collector that gives up root binds its bus here.
+	# A collector that drops root binds its bus here.
 	chmod 1777 "$LAB_DIR"
 	LAB_CG=
 	trap 'lab_at_exit $?' EXIT
@@ -149,7 +149,7 @@ lab_begin() {
 	fi
 }
 
-# A script that was not brought to its end says so: nothing is passed over in silence.
+# A script that ends early reports it as a failure.
 lab_end() {
 	LAB_ENDED=1
 	exit "$LAB_FAILED"
@@ -166,14 +166,14 @@ lab_at_exit() {
 	fi
 	[ -z "${LAB_KEEP:-}" ] || cp -r "$LAB_DIR" "$LAB_DIR.kept"
 	if [ "$(id -u)" = 0 ]; then
-		# Without what bash itself says of each that is killed.
+		# Without bash's own message for each killed process.
 		lab_sweep "$LAB" 2>/dev/null || fail "sweeping up" "$LAB is still there"
 	fi
 	rm -rf "$LAB_DIR"
 	exit "$LAB_FAILED"
 }
 
-# Removes what the lab with this prefix made, whoever is left of it.
+# Removes all that the lab with this prefix made.
 lab_sweep() {
 	local prefix=${1:?} root ns status=0
 	root=$(lab_cgroup_root)
@@ -187,7 +187,7 @@ lab_sweep() {
 	return $status
 }
 
-# Kills what runs in a cgroup and below, and removes it; both take a moment.
+# Kills the processes of a cgroup and its children, and removes it; both take a moment.
 lab_cgroup_remove() {
 	local try
 	for try in $(seq 100); do
@@ -200,7 +200,7 @@ lab_cgroup_remove() {
 	return 1
 }
 
-# What a test needs of the machine.  Each is probed by doing it.
+# A test's requirements.  Each is checked by trying it.
 lab_need() {
 	local what
 	for what; do
@@ -288,7 +288,7 @@ lab_cable() {
 	LAB_CABLES+=("$1:$2 $3:$4 $5")
 }
 
-# A host with the subnet's number, its number there, and the switch port it is on.
+# A host with its subnet's number, its own number there, and its switch port.
 lab_host() {
 	local host=$1 subnet=$2 number=$3 switch=$4 port=$5 rate=$6
 	lab_node "$host" && lab_cable "$host" e0 "$switch" "$port" "$rate" || return
@@ -300,7 +300,7 @@ lab_host() {
 	ip -n "$LAB-$host" addr add "${LAB_ADDR6[$host]}/64" dev e0 nodad
 }
 
-# A switch with one bridge for its hosts, which has an address on their subnet.
+# A switch with one bridge for its hosts, and an address in their subnet.
 lab_leaf() {
 	lab_node "$1" && ip -n "$LAB-$1" link add br0 type bridge mcast_snooping 0 || return
 	LAB_SWITCHES+=("$1 1")
@@ -343,12 +343,11 @@ lab_leaf_spine() {
 	done
 }
 
-# To the networks of the lab, and not by default: whatever is beyond them has to be
-# unreachable at once.  With a default route a packet to the name server of the machine
-# gets as far as the leaf, which says that it is unreachable, but only now and then (its
-# ICMP is limited in rate), and every look-up of a name takes five seconds; orted looks
-# up "localhost" twenty times before it calls back, and not every system has it in
-# /etc/hosts.
+# Routes only to the lab's own networks, so that others are unreachable at once.  With a
+# default route a packet to the machine's name server gets to the leaf, which answers
+# "unreachable" only now and then (ICMP is rate-limited), and every name look-up takes
+# five seconds; orted looks up "localhost" twenty times before it connects, and not
+# every system has it in /etc/hosts.
 lab_host_routes() {
 	ip -n "$LAB-$1" route add 10.78.0.0/15 via "10.78.$2.254"
 	ip -n "$LAB-$1" -6 route add fd78::/15 via "fd78:0:0:$2::254"
@@ -416,7 +415,7 @@ lab_mtu_size() {
 	lab_in "$1" ethtool -K "$2" tso off gso off gro off >/dev/null
 }
 
-# A port where nobody listens is refused by whoever is there.
+# A host that is present refuses a connection to an unused port.
 lab_reaches() {
 	lab_in "$1" python3 -c '
 import socket, sys
@@ -446,7 +445,7 @@ lab_job_gone() {
 	lab_cgroup_remove "$LAB_CG/$1"
 }
 
-# The functions that may come first are taken apart, so that the pid is the command's.
+# Handles functions that come first, so that the pid is the command's.
 lab_spawn() {
 	local tag=$1 words=()
 	shift
@@ -488,9 +487,9 @@ lab_listens() {
 	[ -n "$(lab_in "$1" ss -Hltn "sport = :$2")" ]
 }
 
-# One rank a host; the ring algorithm, whose traffic is known: 2 (n - 1) / n of the
-# message from each rank, and in 2 (n - 1) steps.  mpirun's own talk goes by the switch
-# leaf0, and is the job's as well.
+# One rank per host.  The ring algorithm has known traffic: 2 (n - 1) / n of the message
+# from each rank, in 2 (n - 1) steps.  mpirun's own traffic uses leaf0 and counts as the
+# job's.
 lab_mpi() {
 	local job=$1 truth=$2 hosts=$3
 	shift 3
@@ -541,7 +540,7 @@ lab_judge() {
 	python3 "$LAB_ROOT/tests/net/judge.py" "$@"
 }
 
-# What labs of others leave for a moment goes by itself; what ours left would stay.
+# Remains of other labs disappear after a moment; our own would stay.
 lab_bpf_none_left() {
 	lab_wait_for 5 "$1" lab_bpf_is_clean && pass "$1"
 }
@@ -550,7 +549,7 @@ lab_bpf_is_clean() {
 	[ -z "$(lab_bpf_left)" ]
 }
 
-# Names of our programs and maps; the kernel keeps 15 letters of one.
+# Names of our programs and maps, of which the kernel keeps 15 characters.
 lab_bpf_names() {
 	local object
 	for object in "$LAB_ROOT"/build/bpf/*.bpf.o; do
@@ -559,8 +558,8 @@ lab_bpf_names() {
 		print substr($8, 1, 15) }' | sort -u
 }
 
-# Those of them in the kernel that no process holds, by a descriptor of its own or of a
-# link; "prog ID NAME" a line each.
+# Those in the kernel that no process holds through a descriptor of the program or of a
+# link; "prog ID NAME", one per line.
 lab_bpf_left() {
 	local what
 	for what in prog map; do

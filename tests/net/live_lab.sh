@@ -45,7 +45,7 @@ live_fabric() {
 	lab_leaf_spine 2 1 3 "$rate" || return
 	for leaf in 0 1; do
 		live_fair "leaf$leaf" up0 "$rate" "$((leaf * 3))" || return
-		# The limit is where the classes are; not at the other end of the cable, too.
+		# The limit is at the classes, not also at the other end of the cable.
 		tc -n "$LAB-spine0" qdisc del dev "swp$leaf" root
 	done
 	live_jumbo
@@ -56,15 +56,15 @@ live_fabric() {
 	live_management
 }
 
-# A fabric for training loses no time to the timers of TCP: acknowledgements that are
-# held back for 40 ms, and windows that are forgotten between two iterations.
+# No time may be lost to TCP's timers: delayed acknowledgements (40 ms), and congestion
+# windows that are reset between two iterations.
 live_eager() {
 	ip -n "$LAB-$1" route replace 10.78.0.0/15 via "10.78.$2.254" quickack 1 initcwnd 16 &&
 		lab_in "$1" sh -c 'cd /proc/sys/net/ipv4 && echo 0 >tcp_slow_start_after_idle && echo reno >tcp_congestion_control'
 }
 
-# Packets of 9000 bytes, as such fabrics have them, and no segments beyond: the 1 ms
-# series would show bursts of 64 KiB, of which the links behind know nothing.
+# 9000-byte packets as on such fabrics, and no larger segments: the 1 ms series would
+# show bursts of 64 KiB that the links behind do not see.
 live_jumbo() {
 	local cable end
 	for cable in "${LAB_CABLES[@]}"; do
@@ -77,7 +77,7 @@ live_jumbo() {
 	ip -n "$LAB-leaf1" link set br0 mtu 9000
 }
 
-# Fair classes for the three hosts from this number on; each may have all that is free.
+# Fair classes for three hosts from this number on; each may use all free capacity.
 live_fair() {
 	local tc=(tc -n "$LAB-$1") dev=$2 rate=$3 first=$4 k
 	"${tc[@]}" qdisc replace dev "$dev" root handle 1: htb default 10 || return
@@ -94,7 +94,7 @@ live_fair() {
 	"${tc[@]}" class add dev "$dev" parent 1:1 classid 1:10 htb rate 1mbit ceil 10mbit
 }
 
-# Each host's own link has the rate of an uplink, and so none can have more.
+# A host's link has the rate of an uplink, which also limits a single host.
 live_links() {
 	local leaf rate=$LIVE_MBPS
 	[ "$1" = shared ] || rate=$((3 * rate))
@@ -128,8 +128,8 @@ live_retransmits() {
 
 # ---- Slurm --------------------------------------------------------------------------
 
-# Slurm as the other tests have it, on the hosts of this fabric instead of twelve of its
-# own.  LIVE_GATE_S: jobs of several nodes wait so long for an answer.
+# Slurm as in the other tests, but on this fabric's hosts instead of twelve of its own.
+# LIVE_GATE_S: seconds that jobs of several nodes wait for an answer.
 live_slurm() {
 	local i
 	slurm_make || return
@@ -174,10 +174,10 @@ X
 	}
 }
 
-# One rank a host, the ring algorithm (lab_mpi).  What it says, and at the end what its
-# pacer did, is in $LIVE_OUT/out.NAME.  Messages go eagerly: with a rendezvous, one
-# direction often waits for the other, as what clears it to send stands in the same queue
-# as the bulk.
+# One rank per host, with the ring algorithm (lab_mpi).  $LIVE_OUT/out.NAME gets its
+# output and finally its pacer's statistics.  Messages are sent eagerly: with a
+# rendezvous, one direction often waits for the other, since the clear-to-send is queued
+# behind bulk data.
 live_submit() {
 	local name=$1 hosts=$2
 	shift 2
@@ -198,7 +198,7 @@ X
 		-o "$LIVE_OUT/out.$name" "$LAB_DIR/job.$name.sh"
 }
 
-# So many iterations of the job that has ended were held back: "WAITS MS_IN_ALL".
+# Number of delayed iterations of an ended job, and their total: "WAITS MS_IN_ALL".
 live_waits() {
 	sed -n 's/^antiphase: .*), \([0-9]*\) waits of \([0-9.]*\) ms.*/\1 \2/p' \
 		"$LIVE_OUT/out.$1"
@@ -239,7 +239,7 @@ live_answers() {
 	live_ask /api/v1/health | grep -q schema
 }
 
-# With a store of its own each time: nothing is remembered of the jobs of a run before.
+# A new store each time: nothing is remembered of earlier runs' jobs.
 live_scheduler() {
 	local bus
 	bus=$(for host in "${LIVE_HOSTS[@]}"; do lab_endpoint "$host"; done | paste -sd,)

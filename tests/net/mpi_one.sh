@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# mpi_one.sh - one real Open MPI job on four hosts with a collector each: its period and
-# its bytes an iteration, live from the bus and again from a recording.
+# mpi_one.sh - one real Open MPI job on four hosts with collectors: its period and bytes
+# per iteration, live from the bus and from a recording
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
 lab_begin
@@ -19,7 +19,7 @@ for host in "${hosts[@]}"; do
 	buses+=(--bus "$(lab_endpoint "$host")")
 done
 
-# 10 MB in a ring of four: 15 MB from each in an iteration, 120 ms at 1 Gb/s.
+# 10 MB in a ring of four: each sends 15 MB per iteration, 120 ms at 1 Gb/s.
 lab_mpi $job "$LAB_DIR/truth" h0,h1,h2,h3 75 10 150 0.05 >"$LAB_DIR/mpi.log" 2>&1 &
 mpi=$!
 antiphase record "${buses[@]}" --for "21 s" --output "$LAB_DIR/run.tele" \
@@ -33,7 +33,7 @@ check "antiphase record succeeds" wait $record
 antiphase job 4711 --from "$LAB_DIR/run.tele" --fabric "$LAB_DIR/plan.json" --json \
 	>"$LAB_DIR/replayed.json" 2>"$LAB_DIR/replayed.log"
 
-# On the wire each 1448 bytes have 66 of headers.
+# Each 1448 bytes have 66 bytes of headers on the wire.
 bytes=$((15000000 * 1514 / 1448))
 for how in live replayed; do
 	read -r period own found _ <<<"$(lab_judge "$LAB_DIR/$how.json" 4711 "$LAB_DIR/truth")"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# mpi_two.sh - two Open MPI jobs between two leaves: they share the interface of host h0
-# and the cable between leaf and spine.  Told apart: each has its own period and bytes,
-# and links and link say which cable they contend for.
+# mpi_two.sh - two Open MPI jobs between two leaves share the interface of h0 and the
+# cable between leaf and spine: each gets its own period and bytes, and 'links' and
+# 'link' name the cable for which they contend
 # shellcheck disable=SC2317  # functions are called by check
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
@@ -23,12 +23,12 @@ for host in "${hosts[@]}"; do
 	check "job add on $host" lab_ctl "$host" job add blue --cgroup "$LAB_CG/$two"
 done
 
-# 12 MB and 8 MB from each of two, 96 ms and 64 ms at the full rate, after 200 and 150 ms
-# of computing: iterations fall into those that are held up, by up to half as much again,
-# and those that are not, with few between.  How sharp the programs' own median is then:
-# by bootstrap its standard error over 30 s is 1 to 4 % of it, and that of one rank is
-# up to 3 % off that of the other.  What is compared is of the same 30 s and the same
-# iterations, so that this error is in both; with another 30 s it could not be 2 %.
+# 12 MB and 8 MB from each of two ranks, 96 ms and 64 ms at the full rate, after 200 and
+# 150 ms of computing: iterations are either delayed, by up to half, or not, with few in
+# between. The sharpness of the programs' own median is limited: by bootstrap its
+# standard error over 30 s is 1 to 4 %, and one rank's is up to 3 % off the other's.
+# The comparison uses the same 30 s and iterations for both, so both have this error;
+# other 30 s would not be within 2 %.
 lab_mpi $one "$LAB_DIR/one" h0,h2 150 12 200 0.05 >"$LAB_DIR/mpi1.log" 2>&1 &
 mpi1=$!
 lab_mpi $two "$LAB_DIR/two" h0,h3 210 8 150 0.05 >"$LAB_DIR/mpi2.log" 2>&1 &
@@ -54,7 +54,7 @@ read -r period own found _ <<<"$(lab_judge "$LAB_DIR/jobs.json" blue "$LAB_DIR/t
 near "period of blue, ms" "$period" "$own" 2
 near "bytes an iteration of blue" "$found" "$((8000000 * 1514 / 1448))" 5
 
-# What both are on, and for how long together.
+# The shared links, and for how long they are shared.
 contend() {
 	python3 - "$1" "$2" <<'END'
 import json, sys

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The netlink source, and live capture for hosts without eBPF: are the collector's bytes
-# those of the interface's own counters; and what if the interface goes and comes back?
+# netlink.sh - the netlink source, and live capture for hosts without eBPF: the
+# collector's bytes equal the interface's counters, also when the interface goes and
+# comes back
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
 
@@ -11,8 +12,7 @@ lab_star 2 none
 lab_mtu_size h0 e0
 lab_mtu_size h1 e0
 
-# Bytes that the collector has counted on e0 of h0; its figures are those of the last
-# whole second.
+# Bytes that the collector counted on e0 of h0, up to the last whole second.
 counted() {
 	sleep 2.5
 	lab_metric h0 "^antiphase_collector_interface_$1_bytes_total.*e0"
@@ -42,7 +42,7 @@ lab_collector nl h0 --source netlink --interface e0 --metrics 127.0.0.1:9471
 compare netlink tx transmit
 compare netlink rx receive -R
 
-# Gone and back, with another index; its counters begin anew, the totals go on.
+# Removed and back with another index; its counters restart, the totals continue.
 before=$(counted transmit)
 lab_in h0 ip link del e0
 sleep 0.5
@@ -55,7 +55,7 @@ check "the totals of an interface that came back do not fall" [ "$after" -ge "$b
 check "the interface is back" [ "$(lab_metric h0 '^antiphase_collector_interface_up.*e0')" != none ]
 lab_stop nl
 
-# Packets themselves, without eBPF.
+# Packet capture, without eBPF.
 lab_collector live h0 --source pcap --interface e0 --metrics 127.0.0.1:9471
 compare pcap tx transmit
 compare pcap rx receive -R

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pace_steer.c - stands in for the scheduler between a collector and itself: prints the
- * iterations that come over the bus, and orders one delay or several.
+ * pace_steer.c - a stand-in for the scheduler: prints the iterations from a collector's
+ * bus, and orders delays
  *
  *	pace_steer BUS ANNOUNCE HOST [NUMBER:DELAY_MS]...
  *
- * When an iteration of that number begins, the next one of its job is ordered to be
- * delayed.  A line on stdout for each row: "JOB PID NUMBER ENTER_S BEGIN_S COMM_S BYTES
- * COLLECTIVES GAP_US ORDER LOST CLAIMED OVER AGE_US", where AGE is from begin to here, times
- * are CLOCK_MONOTONIC.  Ends at SIGTERM.
+ * When iteration NUMBER begins, the next iteration of its job is ordered to be delayed.
+ * Prints a line for each row: "JOB PID NUMBER ENTER_S BEGIN_S COMM_S BYTES COLLECTIVES
+ * GAP_US ORDER LOST CLAIMED OVER AGE_US", where AGE is the time from begin to arrival
+ * here, and times are CLOCK_MONOTONIC.  Ends on SIGTERM.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2016  # what is in single quotes is awk's
-# pacer.sh - a real Open MPI job of three ranks with libantiphase-pacer.so: its iterations
-# reach the bus, an order to rank 0 moves all ranks, and neither a collector that is killed
-# or talks nonsense nor none at all is noticed by the job.
+# pacer.sh - a real Open MPI job of three ranks with libantiphase-pacer.so: its
+# iterations reach the bus, an order to rank 0 delays all ranks, and a collector that is
+# killed, sends garbage or is absent does not affect the job
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
 lab_begin
@@ -41,8 +41,8 @@ paced() {
 		ANTIPHASE_ENDPOINT="$LAB_DIR/n0.run/pacer.sock"
 }
 
-# Of all iterations of some truth files but the first few, in ms: the first decile, as what
-# else the machine does only adds to it.
+# The first decile of all but the first few iterations of some truth files, in ms: other
+# load only makes iterations longer.
 period() {
 	local file
 	for file; do tail -n +11 "$LAB_DIR/$file.truth"; done | awk '
@@ -67,7 +67,7 @@ check "its iterations are on the bus, by the job of its control group ($rows of 
 check "they are the kernel's word and not the job's" \
 	awk '$1 == "4711" && $12 != 0 { exit 1 }' "$LAB_DIR/steer.log"
 check "its end is told, too" awk '$13 == 1 { found = 1 } END { exit !found }' "$LAB_DIR/steer.log"
-# At the 50th percentile, as the machine does other things, too.
+# The median, since the machine has other load.
 age_us=$(awk '$13 == 0 { print $14 }' "$LAB_DIR/steer.log" | sort -n | awk '{ a[NR] = $1 }
 	END { print a[int((NR + 1) / 2)] }')
 check "within 5 ms, at the median (${age_us} us)" test "$age_us" -lt 5000
@@ -75,8 +75,8 @@ waited_ms=$(awk '$13 == 0 && $5 > $4 { n++; ms = 1000 * ($5 - $4) } END { print 
 	"$LAB_DIR/steer.log")
 near "the wait of rank 0 for an order of 40 ms, ms" "$waited_ms" 40 5
 
-# All ranks are one: an all-reduce ends after the last has come.  By the program's own clock
-# the one that rank 0 was kept from lasted for the wait, at least; others did as ever.
+# An all-reduce ends after the last rank has come, so all ranks wait together.  By its
+# own clock the delayed one takes at least the wait, and the others as long as always.
 read -r began_s lasted_ms usual_ms <<<"$(awk '
 	FNR == NR { if ($13 == 0 && $5 > $4) { enter = $4; began = $5 } next }
 	{ ms = 1000 * ($4 - $3); all[++n] = ms
@@ -141,7 +141,7 @@ while True:
         pass
     for peer in list(peers):
         try:
-            # What comes is never read.
+            # Never reads.
             peer.send(b"appc" + os.urandom(44))
             peer.send(os.urandom(1000))
         except BlockingIOError:
@@ -156,7 +156,7 @@ check "a job under nonsense ends well" paced nonsense 40 40 0
 check "and waits for none of it" grep -q ' 0 waits' "$LAB_DIR/nonsense.log"
 lab_stop nonsense
 rm -f "$LAB_DIR/n0.run/pacer.sock"
-# Turn and turn about, as the machine is not always as busy.
+# Alternating, since the machine's load varies.
 for turn in 1 2; do
 	check "a job without a collector ends well ($turn)" paced "nobody$turn" 40 40 0
 	check "and so does one without the pacer ($turn)" train "plain$turn" 40 40 0

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# pacer_killed.sh - a real Open MPI job with libantiphase-pacer.so while its collector and
-# the scheduler's daemon are killed by SIGKILL and started again, over and over, at random
-# instants: it ends well, and its iterations take as long as without any of them.
+# pacer_killed.sh - a real Open MPI job with libantiphase-pacer.so, while its collector
+# and antiphase-scheduler are killed (SIGKILL) and restarted again and again at random
+# times: the job ends well, and its iterations take as long as without both
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
 lab_begin
@@ -24,7 +24,7 @@ start_scheduler() {
 		--bus "$bus" --announce "$orders" --topology none --mode enforce \
 		--store "$LAB_DIR/history.db" --kill-switch "$LAB_DIR/stop" --http none
 }
-# TAG [SETTING...]: three ranks over the loopback, 150 iterations of 60 ms and more.
+# TAG [SETTING...]: three ranks over loopback, 150 iterations of 60 ms and more.
 train() {
 	local tag=$1
 	shift
@@ -37,7 +37,7 @@ train() {
 		"$LAB_B/tests/net/arl" "$LAB_DIR/$tag.truth" 150 0.4 60 0 \
 		>"$LAB_DIR/$tag.log" 2>&1
 }
-# Median and longest of its iterations, in ms.
+# Median and maximum of its iterations, in ms.
 periods() {
 	awk '{ print $3 }' "$LAB_DIR/$1.truth" | python3 -c '
 import statistics, sys
@@ -74,7 +74,7 @@ read -r with longest <<<"$(periods killed)"
 near "its iterations take as long, ms (the longest $longest, and $longest_plain without)" \
 	"$with" "$usual" 5
 check "it waited for nobody" grep -q ' 0 waits' "$LAB_DIR/killed.log"
-# Each next collector is found within as much time as there was none.
+# Each new collector is found within the time that there was none.
 read -r sent lost <<<"$(sed -n 's/^antiphase: .*, \([0-9]*\) packets sent, \([0-9]*\) lost.*/\1 \2/p' \
 	"$LAB_DIR/killed.log")"
 check "most of what it told found a collector ($sent packets sent, $lost lost)" \

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# pacer_mpi.sh - libantiphase-pacer.so under each MPI that is here, Open MPI and MPICH, in
-# programs of C and of Fortran (use mpi, use mpi_f08) and in threads: results are right,
-# each collective is counted with its bytes, and an order is followed.
+# pacer_mpi.sh - libantiphase-pacer.so under Open MPI and MPICH, in C and Fortran (use
+# mpi, use mpi_f08) and with threads: results are correct, each collective is counted
+# with its bytes, and an order is followed
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
 lab_begin
@@ -14,8 +14,8 @@ bus=$(lab_endpoint n0)
 orders=ipc://$LAB_DIR/orders.sock
 lab_collector n0 n0 --source netlink --interface lo --pacer-orders "$orders"
 
-# KIND PROGRAM ARGUMENT...: three ranks over the loopback.  The gap is given: what is
-# learned is for others to test, and a busy machine makes gaps of any length.
+# KIND PROGRAM ARGUMENT...: three ranks over loopback.  The gap is given: learning is
+# tested elsewhere, and a busy machine causes gaps of any length.
 launch() {
 	local kind=$1 command
 	shift
@@ -35,8 +35,8 @@ launch() {
 		timeout --kill-after=5 60 "${command[@]}" "$@" >"$LAB_DIR/mpi.log" 2>&1
 }
 
-# Of the rows of the last job, those that say just what was expected, and all; a gap that
-# the machine made parts one now and then.
+# The rows of the last job with exactly the expected values, and all rows; a gap caused
+# by the machine splits one now and then.
 count_rows() {
 	local bytes collectives
 	read -r _ bytes _ _ collectives _ <<<"$(grep '^expected' "$LAB_DIR/mpi.log")"

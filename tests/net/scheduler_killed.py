@@ -265,11 +265,11 @@ def look_at_store():
 def life(jobs, faults, counts):
     """The daemon lives for a moment, and is killed; what it left is looked at."""
     process = start()
-    # As often at its start, where it opens and takes things up, as under way.
+    # As often during its start, when it opens files and takes over, as later.
     time.sleep(RNG.uniform(0, 0.15) if RNG.random() < 0.4 else RNG.uniform(0.15, 1.6))
     if process.poll() is not None:
         faults["ended"].append(process.returncode)
-    # Either may be first.
+    # Either may come first.
     is_to_hurt, is_before = RNG.random() < 0.5, RNG.random() < 0.5
     is_hurt = is_to_hurt and is_before and take_a_node_of_a_pin(jobs)
     process.kill()
@@ -282,7 +282,7 @@ def life(jobs, faults, counts):
         EVENTS.append((time.time(), "released: " + answer.stdout.replace("\n", ",")))
         if answer.returncode:
             faults["release"].append(answer.stderr)
-    # Now and then it is away for longer than a gate.
+    # Sometimes it is away for longer than a gate.
     time.sleep(GATE_S + 1 if RNG.random() < (0.3 if is_hurt else 0.03) else 0)
     why, rows = look_at_store()
     if why:

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # scheduler_killed.sh - antiphase-scheduler in mode enforce over a real Slurm with its
-# gate, under load, and killed at random instants: KILLS times (60), by the numbers of
-# SEED; every second time as under systemd, which releases what was pinned (ExecStopPost),
-# and as often without that (HOW="systemd bare").  'make test-killed' does it a thousand
-# times.
+# gate, under load, killed at random times: KILLS times (60), drawn from SEED.  Half of
+# the kills are followed by ExecStopPost, which releases pins, as under systemd; the
+# others are not (HOW="systemd bare").  'make test-killed' does a thousand.
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
 # shellcheck source=tests/net/slurm_lab.sh

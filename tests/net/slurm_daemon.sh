@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# slurm_daemon.sh - antiphase-scheduler beside a real Slurm: gated jobs are placed or let
-# go, what was done is undone, also by a daemon that was started after a kill -9, and
-# without the daemon jobs run all the same.
+# slurm_daemon.sh - antiphase-scheduler with a real Slurm: gated jobs are placed or let
+# go, changes are undone, also by a daemon started after kill -9, and jobs run without
+# the daemon
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
 # shellcheck source=tests/net/slurm_lab.sh
@@ -79,7 +79,7 @@ check "and told why" grep -q '^antiphase:v1;skipped=no_period' <(slurm_job_field
 slurm_clear
 
 # ---- Undoing -----------------------------------------------------------------------------
-# In a partition that starts nothing, a job that is placed goes on waiting.
+# A placed job in a partition that starts nothing keeps waiting.
 slurm scontrol update PartitionName=train State=DOWN
 job=$(slurm_submit --exclusive -N2 "${declared[@]}")
 lab_wait_for 6 "the job to be placed" pinned "$job"
@@ -125,7 +125,7 @@ check "and Slurm's own delay stands" slurm_is_state "$job" PENDING
 slurm_clear
 lab_ctl_scheduler mode observe >/dev/null
 job=$(slurm_submit --exclusive -N2 "${declared[@]}")
-# It is seen with the gate, and changed just before we may act on that.
+# The job is read with its gate, and changed just before the daemon may act.
 lab_wait_for 5 "the job to be seen" is_known "$job"
 slurm scontrol update jobid="$job" StartTime=now+300
 lab_ctl_scheduler mode enforce >/dev/null

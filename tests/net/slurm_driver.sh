@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# slurm_driver.sh - the driver for a real Slurm: what it reads, and each change it makes,
-# by slurm_probe; hostile names, arrays, requeues, nodes going down, a slurmctld that
-# hangs or is gone.
+# slurm_driver.sh - the Slurm driver by slurm_probe with a real Slurm: what it reads and
+# each change it makes; hostile names, arrays, requeues, nodes that go down, a slurmctld
+# that hangs or is gone
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
 # shellcheck source=tests/net/slurm_lab.sh
@@ -15,7 +15,8 @@ slurm_start || lab_end
 probe() {
 	slurm "$LAB_B/tests/net/slurm_probe" "$@"
 }
-# look PYTHON-EXPRESSION: of 'jobs' and 'nodes', by id and name, in a new look.
+# look PYTHON-EXPRESSION: evaluates 'jobs' (by id) and 'nodes' (by name) in a new
+# snapshot.
 look() {
 	probe look | python3 -c '
 import json, sys
@@ -32,7 +33,7 @@ says() {
 	shift
 	"$@" 2>&1 | grep -F -- "$want"
 }
-# A job that waits for us, and one that its user wants to begin later.
+# A job that waits for antiphase, and one that its user wants to begin later.
 held_job() {
 	slurm_submit --exclusive --begin=now+300 "$@"
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# slurm_hooks.sh - what a real Slurm loads of ours: the gate, which opens by itself; the
-# SPANK plug-in; TaskProlog and PrologSlurmctld.  None of them ever fails a job.
+# slurm_hooks.sh - antiphase's hooks in a real Slurm: the gate, which opens by itself,
+# the SPANK plug-in, TaskProlog and PrologSlurmctld.  None of them ever fails a job.
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
 # shellcheck source=tests/net/slurm_lab.sh
@@ -13,12 +13,12 @@ run=$LAB_DIR/run
 mkdir -p "$run"
 slurm_make
 
-# A library that can be told in a process, and the pacer's stand-in.
+# A library that is recognizable in a process, in place of the pacer.
 echo 'int antiphase_stand_in;' >"$LAB_DIR/preload.c"
 gcc -shared -fPIC -o "$LAB_DIR/libpacer.so" "$LAB_DIR/preload.c"
 
-# The gate as it is installed, but for where its files are.  Slurm reads a script anew
-# when its time in seconds is another one.
+# The gate as installed, except for the paths of its files.  Slurm reads a script again
+# when its modification time in seconds has changed.
 gate() {
 	sleep 1.1
 	sed -e "s|^local STOP = .*|local STOP = \"$run/stop\"|" "$@" \
@@ -64,13 +64,13 @@ gated() {
 ms() {
 	date +%s%3N
 }
-# Seconds from its submission to its start, as Slurm has them.
+# Seconds from submission to start, from Slurm.
 waited_s() {
 	echo $(($(date -d "$(slurm_job_field "$1" StartTime)" +%s) - \
 		$(date -d "$(slurm_job_field "$1" SubmitTime)" +%s)))
 }
 
-# What 'antiphase slurm' says of this cluster.
+# The output of 'antiphase slurm' for this cluster.
 status() {
 	slurm antiphase slurm status --hooks "$hooks" | grep -E "^$1"
 }
@@ -91,7 +91,7 @@ check "nobody answers, and it runs within the gate and two seconds ($waited s)" 
 	test "$waited" -ge 4 -a "$waited" -le 7
 check "it is not gated then" gated "$job" False
 slurm_clear
-# The answer: placed, at once.
+# With an answer the job is placed at once.
 job=$(slurm_submit --exclusive -N3)
 from=$(ms)
 check "a gated job is placed" grep -q "done" <(probe place "$job" 'n[03,07,11]' 'antiphase:v1;shift_us=32000')
@@ -115,7 +115,7 @@ check "there" test "$(slurm_nodes "${array}_1")" = 'n[09,12]'
 check "while the others wait" is "jobs['${array}_2']['is_gated']" True
 slurm_wait_state 12 "${array}_3" RUNNING
 slurm_clear
-# Who is let through.
+# Jobs that pass the gate.
 not_gated() {
 	local name=$1
 	shift
@@ -147,7 +147,7 @@ from=$(ms)
 check "srun of one node is not held up" slurm srun -N1 true
 check "(it took $(($(ms) - from)) ms)" test $(($(ms) - from)) -lt 4000
 check "srun of two nodes gets through the gate" slurm srun -N2 true
-# Tasks alone, which need more than one node.
+# Only tasks, which need more than one node.
 job=$(slurm_submit -n 4 --ntasks-per-node=2)
 check "gated: more tasks than a node may have" gated "$job" True
 slurm_clear
@@ -176,7 +176,7 @@ not_gated "a partition that is not listed" slurm_submit -N2 -p train
 job=$(slurm_submit -N2 -p other)
 check "one that is" gated "$job" True
 slurm_clear
-# The table instead of the gate.
+# The table replaces the gate.
 gate -e "s|^local TABLE = .*|local TABLE = \"$run/table\"|" -e 's/^local GATE_S = .*/local GATE_S = 0/'
 echo "$(date +%s) 2 n[04,12] 0.97" >"$run/table"
 job=$(slurm_submit --exclusive -N2)
@@ -192,7 +192,7 @@ check "a table that is old is not used" is "jobs['$job']['record']" 'antiphase:v
 printf '\0\377garbage %s\n' "$(head -c 3000 /dev/zero | tr '\0' x)" >"$run/table"
 job=$(slurm_submit --exclusive -N2)
 check "nor one that is none" is "jobs['$job']['record']" 'antiphase:v1;skipped=no entry'
-# Beside a script of the site's.
+# Together with a script of the site.
 gate -e 's/^local GATE_S = .*/local GATE_S = 5/'
 mv "$SLURM_DIR/etc/job_submit.lua" "$LAB_DIR/ours.lua"
 cat >"$SLURM_DIR/etc/job_submit.lua" <<X

@@ -84,7 +84,7 @@ SwitchName=leaf1 Nodes=n[01-04]
 SwitchName=leaf2 Nodes=n[05-08]
 SwitchName=leaf3 Nodes=n[09-12]
 X
-	# Wanted from 23.02 on where there is no cgroup file system; not known before.
+	# Required from 23.02 on without a cgroup file system; unknown before.
 	case $(slurmctld -V) in
 	*' 22.05'*) ;;
 	*) echo 'CgroupPlugin=disabled' >"$SLURM_DIR/etc/cgroup.conf" ;;
@@ -93,7 +93,7 @@ X
 	chmod 400 "$SLURM_DIR/munge/munge.key"
 }
 
-# In the foreground, each: what is told to stop is gone when the wait returns.
+# All run in the foreground: a stopped daemon is gone when the wait returns.
 slurm_daemon_start() {
 	case $1 in
 	munged)
@@ -124,7 +124,7 @@ slurm_are_idle() {
 slurm_start() {
 	local i
 	lab_node slurm || return
-	# Slurm does not listen on a host that has but loopback addresses.
+	# Slurm does not listen on a host with only loopback addresses.
 	ip -n "$LAB-slurm" addr add 10.77.0.1/32 dev lo
 	slurm_daemon_start munged
 	lab_wait_for 10 "munged" test -S "$SLURM_DIR/munge/munge.sock" || return

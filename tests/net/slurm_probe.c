@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slurm_probe.c - the driver for Slurm by hand, for the tests slurm_*.sh.
+ * slurm_probe.c - commands of the Slurm driver by hand, for the tests slurm_*.sh
  *
- *	slurm_probe look                      one look, as JSON
+ *	slurm_probe look                      one snapshot, as JSON
  *	slurm_probe topology                  Slurm's switches as a topology.conf
  *	slurm_probe place JOB NODES [RECORD]  and prefer, let-go, un-pin, record
- *	slurm_probe watch SECONDS             a line for each look, and for each tick of
- *	                                      10 ms that came late
+ *	slurm_probe watch SECONDS             a line for each snapshot, and for each tick
+ *	                                      of 10 ms that was late
  *
- * A change ends with "done", "refused: WHY" (before anything was sent, status 2) or
- * "failed: WHY" (status 1).  It waits for the first look after the change, so that what
- * cleans up has run.
+ * A change ends with "done", "refused: WHY" (nothing was sent; status 2) or "failed:
+ * WHY" (status 1).  It waits for the first snapshot after the change, so that clean-up
+ * has run.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# slurm_release.sh - what is ours of waiting jobs is taken back without the daemon, in a
-# real Slurm: by 'antiphase slurm release', and by the pokes that find nobody.
+# slurm_release.sh - without the daemon, our changes to waiting jobs are undone in a
+# real Slurm: by 'antiphase slurm release', and by the hooks when the daemon does not
+# answer
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
 # shellcheck source=tests/net/slurm_lab.sh
@@ -31,7 +32,7 @@ required() {
 release() {
 	slurm antiphase slurm release "$@"
 }
-# As after a kill: pinned to where it cannot start, with nobody who looks after it.
+# As after a kill: a pin to nodes where the job cannot start, without a daemon.
 pin_to_a_node_that_goes() {
 	slurm scontrol update NodeName=n05 State=DRAIN Reason=test
 	job=$(slurm_submit --exclusive -N2)
@@ -63,7 +64,7 @@ slurm scontrol update NodeName=n05 State=RESUME
 slurm_clear
 
 # ---- The pokes ---------------------------------------------------------------------------
-# Those of the jobs above may be under way.
+# The hooks of the jobs above may still be running.
 sleep 4
 pin_to_a_node_that_goes
 sleep 2

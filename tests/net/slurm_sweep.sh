@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# slurm_sweep.sh - 'antiphase sim sweep --slurm' in a real Slurm: an array runs the cells,
-# what is cancelled is submitted again, and in the end all is merged.
+# slurm_sweep.sh - 'antiphase sim sweep --slurm' in a real Slurm: an array runs the
+# cells, cancelled cells are submitted again, and finally all results are merged
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
 # shellcheck source=tests/net/slurm_lab.sh
@@ -28,7 +28,7 @@ are_done() {
 	[ "$(find sweep.sweep/cells -name '*.json' | wc -l)" = "$1" ]
 }
 
-# Nothing starts before it is let: the first task alone.
+# Nothing starts until allowed: first one task.
 job=$(sweep --slurm --chunk 4 --sbatch hold --sbatch time=5 | sed -n 's/^submitted job //p')
 check "an array is submitted" test -n "$job"
 check "of three tasks" test "$(slurm squeue -h -r -j "$job" | wc -l)" = 3

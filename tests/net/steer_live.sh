@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# steer_live.sh - two real MPI jobs under a real Slurm, contending for an uplink, steered by
-# antiphase-scheduler: orders arrive and are followed; whoever is killed, jobs end well.
-# What it gains is for 'make demo-live' to measure.
+# steer_live.sh - two real MPI jobs under a real Slurm contend for an uplink under
+# antiphase-scheduler: orders arrive and are followed, and jobs end well whichever
+# daemon is killed.  'make demo-live' measures the gain.
 # shellcheck disable=SC2317  # functions are called by check and lab_wait_for
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
@@ -25,7 +25,7 @@ live_slurm || lab_end
 live_collectors || lab_end
 live_scheduler enforce || lab_end
 
-# How a job ended, by what it wrote: its iterations.
+# A job's iterations from its output.
 n_done() {
 	wc -l <"$LIVE_OUT/truth.$1"
 }
@@ -53,7 +53,7 @@ check "a job that is alone is not held back, in enforce" test "$(live_waits alon
 n=200
 a=$(live_submit A h0,h3 $n 3 120 0.02 1 0 1@0 1 meet)
 b=$(live_submit B h1,h4 $n 3 121 0.02 1 0 1@0 2 meet)
-# From where the later of the two begins its first iteration.
+# From the first iteration of the later job on.
 since_begin() {
 	python3 - "$LIVE_OUT/truth.A" "$LIVE_OUT/truth.B" <<'X'
 import sys, time
@@ -61,7 +61,7 @@ now = time.monotonic()
 print("%.1f" % (now - max(float(open(path).readline().split()[1]) for path in sys.argv[1:])))
 X
 }
-# How soon is 'make demo-live's: jobs that begin out of each other's way need none at first.
+# Jobs that begin apart need no order at first; 'make demo-live' measures how soon.
 if lab_wait_for 40 "an order" has_orders 1; then
 	pass "an order is there ($(since_begin) s after the first iteration of both)"
 fi
@@ -83,7 +83,7 @@ X
 }
 check "their advice says so, on what their pacers tell" advised
 
-# What became of it: followed, and iterations since then are told.
+# The result: it was followed, and later iterations are reported.
 followed() {
 	live_ask /api/v1/advice | python3 -c '
 import json, sys

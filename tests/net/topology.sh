@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# topology.sh - antiphase-topology with real lldpd daemons: what is cabled is as planned,
-# and what is not is found.
+# topology.sh - antiphase-topology with real lldpd daemons: cables that match the plan
+# are accepted, and others are reported
 # shellcheck disable=SC2317  # functions are called by lab_wait_for and check
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
@@ -13,15 +13,14 @@ plan=$LAB_DIR/plan.json
 service=unix:$LAB_DIR/topology.sock
 lab_plan >"$plan"
 
-# lldpd of a node, under the node's name and with a socket of its own, which sends each
-# second.
+# lldpd of a node, with the node's name and its own socket, sending every second.
 start_lldpd() {
 	lab_spawn "lldpd-$1" lab_in "$1" unshare -u sh -c \
 		"hostname $1; exec lldpd -d -u $LAB_DIR/lldp-$1 -I '$2'"
 	lab_wait_for 5 "lldpd of $1" lldpcli -u "$LAB_DIR/lldp-$1" configure lldp tx-interval 1
 }
 
-# The hosts report; leaf0 is where the daemon runs, which sees for itself.
+# The hosts report; the daemon runs on leaf0 and reads its neighbors itself.
 report() {
 	local host
 	for host in h0 h1 h2; do
@@ -30,7 +29,7 @@ report() {
 	done
 }
 
-# True once a diff has this exit status and this in its text.
+# True when a diff has this exit status and contains this text.
 diff_says() {
 	local status=$1
 	shift

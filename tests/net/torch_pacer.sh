@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2016  # what is in single quotes is awk's
-# torch_pacer.sh - training by PyTorch (DistributedDataParallel over gloo), paced by its
-# communication hook antiphase_ddp.py: iterations come to the bus, an order is waited for,
-# and the parameters are those of a run without it.  'make test-torch'.
+# torch_pacer.sh - training by PyTorch (DistributedDataParallel over gloo) paced through
+# the communication hook antiphase_ddp.py: iterations reach the bus, an order is
+# followed, and the parameters equal those of a run without the hook.  'make
+# test-torch'.
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
 lab_begin
