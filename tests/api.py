@@ -255,7 +255,7 @@ def check_changes(daemon, source):
         if len(sizes) == 5:
             source.kill()
     connection.close()
-    # What is told first may have been known already; nothing is told twice after that.
+    # The first events may repeat known data; after them nothing is repeated.
     verdict(len(sizes) > 6 and sizes[0] > 0 and max(sizes[2:5]) > 0 and sizes[-1] == 0,
             "a tick has the links that changed; with nobody sending, none", repr(sizes))
     verdict(len(same) <= sizes[0], "and none that did not", repr(same))

@@ -21,7 +21,7 @@ def symbols(build):
     for folder in FOLDERS:
         for where, _, names in os.walk(os.path.join(build, folder)):
             paths += [os.path.join(where, n) for n in names if n.endswith(".o")]
-    # Objects that a removed source left behind do not count.
+    # Ignores objects whose source was removed.
     paths = [p for p in sorted(paths)
              if os.path.exists(os.path.relpath(p, build)[:-2] + ".c")]
     text = subprocess.run(["nm", "-A", "-P", *paths], capture_output=True, text=True,
@@ -83,7 +83,7 @@ def needs(files, group):
             continue
         edges.setdefault(here, set())
         for name in needed:
-            # A symbol that several mains define says nothing.
+            # A symbol that several programs define tells nothing.
             if len(home.get(name, [])) == 1:
                 there = group(home[name][0])
                 if there not in (None, here):

@@ -61,7 +61,7 @@ def check_dashboard(path, names, histograms):
             "%s has panels of their own" % os.path.basename(path), repr(ids))
 
 
-# What each alert is about, a value that is bad and one that is not, and its labels.
+# For each alert its metric, a bad and a good value, and the labels.
 CASES = [
     ("AntiphaseLinkContended", ['antiphase_scheduler_link_over_ratio{link="a>b"}'], "0.2+0x40",
      "0.01+0x40"),

@@ -144,8 +144,8 @@ def test_figures(result):
                                 enforce["slowdown"] - observe["slowdown"]) and
         is_near(result["difference"]["slowdown_ci95"], 0))
     say("the first shift", is_near(enforce["first_shift_s"], 2.5), enforce)
-    # C is the last to settle: its 25 iterations take 0.6 s each.  Of 16 in a row, four
-    # (of 20 % more: 5 % in the mean) may be among the slow ones.
+    # C settles last: its 25 iterations take 0.6 s each.  Of 16 consecutive ones, four
+    # slow ones are allowed (20 % more: 5 % in the mean).
     say("settled", is_near(enforce["settled_s"], (SETTLES - 4) * 0.6, 0.6) and
         observe["settled_s"] is None, enforce["settled_s"])
     say("waited", enforce["waited_ms_per_iteration"] > 0 and
@@ -168,7 +168,7 @@ def test_change(result):
         is_near(result["alone"][2]["changed_mean_ms"], 1.3 * 500), result["alone"][2])
     say("starts are simulated, and no pairs", result["simulated"]["modes"] == [] and
         len(result["simulated"]["random_starts"]) == 2)
-    # Of C, all 25 slow iterations are before the change.
+    # All 25 slow iterations of C precede the change.
     say("since the change", is_near(observe["slowdown_after_change"], SLOWER) and
         is_near(enforce["slowdown_after_change"], 1), enforce["slowdown_after_change"])
     say("settled again", observe["settled_again_s"] is None and
@@ -191,7 +191,7 @@ def test_verdicts():
 
 
 def test_parts():
-    # Of Student's distribution with two degrees of freedom: 4.303.
+    # Student's t with two degrees of freedom: 4.303.
     say("an interval", is_near(demo_figures.ci95([1, 2, 3]), 4.303 / 3 ** 0.5) and
         demo_figures.ci95([1]) is None)
     rows = [[(0, 0, 1, 3)], [(0, 0, 2, 5)], [(0, 0, 2.5, 4)]]

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# deps.sh PACKAGE... - installs the Debian packages that are missing: as root or
-# through sudo; else says what to type and fails.  Quick when nothing is missing.
-# Daemons among them (munge, slurmctld, lldpd, ...) are for tests to start in private:
-# they are not started, nor will they be at the next boot.
+# deps.sh PACKAGE... - installs missing Debian packages, as root or through sudo;
+# otherwise prints the command and fails.  Quick when nothing is missing.  Daemons among
+# them (munge, slurmctld, lldpd, ...) are for private use by tests: they are not
+# started, now or at boot.
 set -eu
 missing=
 for package; do
@@ -21,7 +21,7 @@ else
 	exit 1
 fi
 echo "antiphase: installing$missing" >&2
-# What Debian's packages ask before they start a service; one that is there is left alone.
+# Packages ask this script before they start a service; an existing one is kept.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e $policy ]; then
 	trap '$as_root rm -f $policy' EXIT
@@ -29,7 +29,7 @@ if [ ! -e $policy ]; then
 	printf '#!/bin/sh\nexit 101\n' | $as_root tee $policy >/dev/null
 	$as_root chmod 755 $policy
 fi
-# An old list of packages may name versions that are gone: fetch a new one first.
+# An old package list may name versions that are gone: fetch a new one first.
 # shellcheck disable=SC2086  # both are lists of words
 if ! { $as_root apt-get update -qq && DEBIAN_FRONTEND=noninteractive $as_root \
 	apt-get install -y -qq --no-install-recommends $missing; } >&2; then

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# externs.sh - lists global symbols of the products that should not be global, by the
-# symbols of the objects in B: those that nothing uses but their own file, if that (they are
-# static, or dead), and those that only tests use, unless externs_allowed names them as the
+# externs.sh - lists global symbols of the products that should not be global, from the
+# objects in B: symbols that at most their own file uses (they should be static, or are
+# dead), and symbols that only tests use, unless externs_allowed names them as the
 # tested interface of a module.  Exit status 1 if there are any.
 set -eu
 B=${B:?the build directory}
@@ -10,7 +10,7 @@ allowed=$(dirname "$0")/externs_allowed
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# "SYMBOL FILE" of what is defined ($2 = d) or used ($2 = u) by the sources that are there.
+# "SYMBOL FILE" for symbols defined ($2 = d) or used ($2 = u) by existing sources.
 symbols() {
 	while IFS= read -r source; do
 		for object in "$B/${source%.c}.o" "$B/pic/${source%.c}.o"; do
@@ -29,7 +29,7 @@ symbols d <"$tmp/products" >"$tmp/defined"
 symbols u <"$tmp/products" >"$tmp/used"
 find tests -name '*.[ch]' -exec grep -ohE '[A-Za-z_][A-Za-z0-9_]*' {} + | sort -u >"$tmp/tested"
 
-# Entry points, which a loader or another program calls, are visible in libraries.
+# Entry points, called by a loader or another program, are visible in libraries.
 find "$B" -maxdepth 1 -name '*.so' -exec nm -D --defined-only {} + |
 	awk 'NF == 3 { print $3 }' >"$tmp/entries"
 

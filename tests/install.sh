@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# install.sh - what 'make install DESTDIR=...' puts there works from there: the
-# programs find each other, also through a link and without the build tree; the
-# manual pages, the completion and the examples are in their places.  'make check' runs
-# it and hands its own settings on in MAKEFLAGS.
+# install.sh - an installation by 'make install DESTDIR=...' works: the programs find
+# each other, also through a link and without the build tree; manual pages, completion
+# and examples are in place.  'make check' runs it and passes its settings in MAKEFLAGS.
 set -u
 B=${B:?the build directory}
 tmp=$(mktemp -d)
@@ -36,13 +35,13 @@ for page in docs/man/*.scd; do
 	verdict $? "man page $name"
 done
 
-# As in the repository, so that links between pages hold.
+# As in the repository, so that links between pages work.
 for page in README.md docs/README.md docs/policies/README.md docs/dashboards/alerts.yml; do
 	cmp -s "$page" "$here/share/doc/antiphase/$page"
 	verdict $? "page $page"
 done
 
-# The daemons, their unit, their settings: as they are, they can be used.
+# The daemons, units and settings work without changes.
 for program in antiphase-collector antiphase-topology antiphase-scheduler; do
 	"$here/sbin/$program" --version >"$tmp/log" 2>&1
 	verdict $? "$program is in sbin"
@@ -71,7 +70,7 @@ for file in lib/libantiphase-pacer.so include/antiphase/pacer.h share/antiphase/
 	[ -s "$here/$file" ]
 	verdict $? "$file"
 done
-# From where it lies, a program in C and one in Python use it.
+# A C program and a Python program use it from there.
 printf '#include <antiphase/pacer.h>\nint main(void) { return antiphase_open(0, 1, 2); }\n' >"$tmp/own.c"
 cc -I"$here/include" "$tmp/own.c" -o "$tmp/own" -L"$here/lib" -lantiphase-pacer >"$tmp/log" 2>&1 &&
 	LD_LIBRARY_PATH=$here/lib "$tmp/own" >>"$tmp/log" 2>&1

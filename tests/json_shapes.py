@@ -20,7 +20,7 @@ ROOT = os.getcwd()
 BUILD = os.path.join(ROOT, os.environ["B"])
 ENV = dict(os.environ, PATH=BUILD + ":" + os.environ["PATH"], LC_ALL="C.UTF-8")
 
-# What an estimate of antiphase.sim-compare/1 holds; the text above its table says so.
+# The members of an estimate of antiphase.sim-compare/1, from the text above its table.
 ESTIMATE = {"mean": "number", "ci95": "number"}
 DIFFERENCE = {"difference": "number", "difference_ci95": "number"}
 
@@ -121,8 +121,8 @@ def check_rows(document, array, key, text, faults):
 
 LIVE = "--from two-jobs.tele --fabric two-jobs-fabric.json"
 
-# schema, command without --json, exit statuses, what the text needs besides, and the
-# arrays whose rows the text has: (array, key), and how many there are, or None.
+# schema, command without --json, exit statuses, what the text must contain in addition,
+# and the arrays whose rows are in the text: (array, key), and their number, or None.
 COMMANDS = [
     ("compat", "compat -c 50 vgg16.json wideresnet.json", (0,), "",
      [("jobs", "job", 2)]),
@@ -175,7 +175,7 @@ COMMANDS = [
     ("topology_diff", "topology diff fabric.json unseen.json", (4,), "", []),
     ("record", "replay --fast --bus ipc://bus two-jobs.tele 2>/dev/null & "
      "antiphase record --bus ipc://bus --for 20s -n 32 -o copy.tele", (0,), "", []),
-    # Of standard error; the option is taken for a comment.
+    # On standard error; the option is taken for a comment.
     ("progress", "record --bus ipc://nobody --for 1.5s -o nothing.tele --progress=json "
      "2>&1 | grep ^{ | tail -n 1 #", (0,), "", []),
     ("keys", "keys new -d k >/dev/null 2>&1; antiphase keys show -d k", (0,), "",
@@ -219,7 +219,7 @@ COMMANDS = [
      "fabric.json --models models --augment dedicated --measure", (0,), "", []),
     ("sim-replay", "sim replay jobs.csv --cluster 2x8 --policy fifo --until 1", (0,),
      "", [("policies", "policy", 1)]),
-    # Into a file; the option is taken for a comment.
+    # To a file; the option is taken for a comment.
     ("sim-sweep", "sim sweep sweep.ini >sweep.out; cat sweep.sweep/sweep.json #", (0,),
      "", []),
     ("sim-ratios", "sim sweep sweep.ini -o r >sweep.out; antiphase sim ratios r/sweep.json "
@@ -367,7 +367,7 @@ def main():
         failed |= bool(faults)
         unseen = set(shapes) - {f"antiphase.{schema}/1" for schema, *_ in COMMANDS}
         failed |= check_models(shapes)
-        # demo.py looks at that of make demo-live; models are files that are read.
+        # demo.py covers 'make demo-live'; models are input files.
         unseen -= {document["schema"], "antiphase.demo_live/1", "antiphase.model/1"}
         print("FAIL" if unseen else "PASS", "json: every documented shape is printed",
               *unseen)

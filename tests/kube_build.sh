@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# kube_build.sh DIR - builds DIR/kube-apiserver and DIR/kube-scheduler from the source
-# package of Debian 12, which has no package of either: Kubernetes 1.20.2, of 2021, the
-# last whose own tree compiles with Debian's Go.  Once; about 8 minutes of a processor
-# and 3 GiB of disk while it runs, 150 MB afterwards.  'make kube' calls it.
+# kube_build.sh DIR - builds DIR/kube-apiserver and DIR/kube-scheduler from Debian 12's
+# source package (Debian has no binary package of them): Kubernetes 1.20.2 of 2021, the
+# last version whose own tree compiles with Debian's Go.  Runs once: about 8 minutes on
+# one CPU, 3 GiB of disk while it runs, 150 MB afterwards.  'make kube' calls it.
 set -eu
 dir=${1:?}
 mkdir -p "$dir"
@@ -13,8 +13,8 @@ work=$dir/work
 mkdir -p "$work/lists/partial" "$work/gopath/src/k8s.io"
 cd "$work"
 
-# The source of what is installed from, whatever mirror that is, and nothing else of apt's
-# is touched.
+# Uses the source archive of the mirror that packages are installed from, and changes no
+# other setting of apt.
 key=/usr/share/keyrings/debian-archive-keyring.gpg
 # shellcheck disable=SC2016  # expanded by apt-get
 site=$(apt-get indextargets --format '$(REPO_URI) $(ORIGIN) $(RELEASE) $(COMPONENT)' \
@@ -33,7 +33,7 @@ tree=$(find . -maxdepth 1 -type d -name 'kubernetes-*' -exec basename {} \;)
 version=${tree#kubernetes-}
 ln -sfn "$work/$tree" gopath/src/k8s.io/kubernetes
 
-# The reflect2 that it brings (1.0.1) crashes when compiled by Go from 1.18.
+# The bundled reflect2 (1.0.1) crashes when compiled by Go 1.18 or later.
 dpkg-deb -x golang-github-modern-go-reflect2-dev_*.deb reflect2
 vendored=$tree/vendor/github.com/modern-go/reflect2
 rm -f "$vendored"/*.go "$vendored"/*.s
@@ -43,7 +43,7 @@ cp reflect2/usr/share/gocode/src/github.com/modern-go/reflect2/*.go \
 export PATH="/usr/lib/go-1.19/bin:$PATH" GOPATH="$work/gopath" GOCACHE="$work/cache" \
 	CGO_ENABLED=0 GOFLAGS='' GOPROXY=off
 cd gopath/src/k8s.io/kubernetes
-# By its own makefile, for the sources that are generated; then stamped with the version.
+# Its own makefile generates sources and sets the version.
 make -s WHAT=cmd/kube-apiserver KUBE_GIT_VERSION="v$version" KUBE_GIT_TREE_STATE=archive \
 	KUBE_GIT_COMMIT=debian
 own=k8s.io/component-base/version

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/layers.sh - which folder may include which: "who: whom".  Includes are written
-# as the path from the root of the tree, so that this can be seen in each.
+# layers.sh - which folder may include which: "folder: included folders".  Includes are
+# written as paths from the root of the tree, which makes this checkable.
 set -eu
 rules='bpf: bpf
 lib/base: lib/base

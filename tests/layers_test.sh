@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# layers_test.sh - the include direction holds, and the check would notice if not.
+# layers_test.sh - the include direction holds, and the check detects violations.
 set -u
 if sh tests/layers.sh; then
 	echo "PASS layers: the tree keeps the include direction"
@@ -8,7 +8,7 @@ else
 	echo "FAIL layers: the tree breaks the include direction"
 fi
 
-# A tree of one file with one include: is the verdict the expected one?
+# Checks a tree of one file with one include, and compares the verdict.
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 mkdir -p "$tmp/tests"

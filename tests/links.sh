@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# links.sh - what the Markdown files name is there: relative links with their headings,
-# and paths in backticks that begin with one of our folders; 'make' targets and verbs that
-# they name exist; README.md is short; and the output that pages show is what the commands
-# print.
+# links.sh - references in the Markdown files are valid: relative links with their
+# headings, paths in backticks that begin with one of our folders, 'make' targets and
+# verbs; README.md is short; and the output shown in pages is what the commands print
 set -u
 B=${B:?the build directory}
 case $B in /*) bin=$B ;; *) bin=$PWD/$B ;; esac
@@ -27,7 +26,7 @@ else
 	echo "FAIL links: README.md has $(wc -w <README.md) words, at most 700"
 fi
 
-# Each page says first for whom it is.
+# Each page begins with its audience.
 bad=$(for page in docs/*.md docs/policies/*.md; do
 	sed -n '3p' "$page" | grep -q '^For ' || echo "$page"
 done)
@@ -38,7 +37,7 @@ else
 	printf '%s does not begin with "For ..." in its third line\n' "$bad" >&2
 fi
 
-# The anchors of a page's headings, as forges make them.
+# The anchors of a page's headings, as made by forges.
 anchors() {
 	sed -n 's/^##* //p' "$1" | tr '[:upper:]' '[:lower:]' |
 		sed 's/[^a-z0-9_ -]//g; s/ /-/g'
@@ -89,7 +88,7 @@ grep -ohE '(`|\$ |^ +)antiphase [a-z]+' ./*.md docs/*.md ./*/README.md ./*/*/REA
 		fi
 	done
 
-# examples/README.md says where it comes from.
+# examples/README.md tells the origin of the examples.
 if "$bin/antiphase" profile --json examples/mpi-4rank-16MB.csv.xz |
 	diff -u examples/captured.json - >&2
 then

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# lint.sh "C FILES" "SHELL FILES" - format, license lines, include direction, circles, the
-# warnings of both compilers, cppcheck and shellcheck.  CC, CLANG and FLAGS are in the environment.
-# B is the build directory, for the symbols of its objects.  One line a check; what a
-# check found follows its line, and the exit status is 1.
+# lint.sh "C FILES" "SHELL FILES" - format, license lines, include direction, circles,
+# the warnings of both compilers, cppcheck and shellcheck.  CC, CLANG and FLAGS are in
+# the environment; B is the build directory, for the symbols of its objects.  One line
+# per check, followed by what it found; exit status 1 if anything was found.
 # shellcheck disable=SC2086,SC2317  # lists are split on purpose; 'check' runs functions
 set -u
 c_files=$1
@@ -29,23 +29,23 @@ check() {
 	fi
 }
 
-# BPF programs are for another machine; clang has its say about them in the build.
+# BPF programs are for another target; clang warns about them in the build.
 sources=$(printf '%s\n' $c_files | grep '\.c$' | grep -v '\.bpf\.c$')
 
-# The compiler's own warnings; those of the optimiser come up in the build.
+# The compiler's own warnings; the optimizer's warnings come up in the build.
 compile() {
 	printf '%s\n' "$sources" |
 		xargs -P 2 -n 8 "$@" $FLAGS -Werror -fsyntax-only \
 			-DANTIPHASE_VERSION='""' -DANTIPHASE_REVISION='""'
 }
 
-# Headers stand on their own: each is the first include of some file.
+# Headers are self-contained: each is the first include of some file.
 headers() {
 	printf '%s\n' $c_files | grep '\.h$' | grep -v '\.bpf\.h$' |
 		xargs -P 2 -I{} "$CC" $FLAGS -Werror -fsyntax-only -x c -include {} /dev/null
 }
 
-# Likewise, for the other machine.
+# The same for the BPF target.
 bpf_headers() {
 	printf '%s\n' $c_files | grep '\.bpf\.h$' |
 		xargs -P 2 -I{} "$CLANG" -Wall -Wextra -Werror -Wno-unused-function \
@@ -53,11 +53,11 @@ bpf_headers() {
 			-I/usr/include/x86_64-linux-gnu -I. -x c -include {} /dev/null
 }
 
-# Style is clang-format's.  Suppressed is what cppcheck guesses at: it takes loops for
-# empty, so that arrays filled by them look uninitialised (both compilers look for that
-# with more care), other names in a definition for another order of arguments, and a
-# NULL that ends a list of strings for a number.  It reads no system headers, so some of
-# their macros are told.
+# clang-format checks style.  Suppressed are cppcheck's guesses: it takes loops for
+# empty, so that arrays filled in them look uninitialized (both compilers check that
+# better); other names in a definition for another order of arguments; and the NULL that
+# ends a list of strings for a number.  It reads no system headers, so some of their
+# macros are given.
 cpp_check() {
 	cppcheck -j 2 --quiet --std=c11 --error-exitcode=1 --inline-suppr \
 		--enable=warning,performance,portability -I. -D_GNU_SOURCE \
@@ -91,6 +91,6 @@ check "$CLANG" compile "$CLANG"
 check "headers" headers
 check "headers of BPF programs" bpf_headers
 check "cppcheck" cpp_check
-# Functions that 'check' runs look unreachable to it.
+# Functions that 'check' runs look unreachable to shellcheck.
 check "shellcheck" shellcheck --exclude=SC2317 $sh_files
 exit "$failed"

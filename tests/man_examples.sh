@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# man_examples.sh - the manual pages and the programs agree: every verb has a page,
-# every page has the sections that people look for, and every command in a
-# literal block under EXAMPLES works, in a copy of examples/.
+# man_examples.sh - the manual pages match the programs: every verb has a page, every
+# page has the usual sections, and every command in a literal block under EXAMPLES works
+# in a copy of examples/
 set -u
 B=${B:?the build directory}
 case $B in /*) bin=$B ;; *) bin=$PWD/$B ;; esac
@@ -32,7 +32,7 @@ for page in docs/man/*.scd; do
 	esac
 	rm -rf "$tmp/examples"
 	cp -r examples "$tmp/examples"
-	# Daemons do not end, and what follows a prompt of root is not for us.
+	# Daemons do not end, and commands after a root prompt are not run.
 	awk '/^# / && !block { here = ($2 == "EXAMPLES") }
 	     /^[\t ]*```/{ block = !block; next }
 	     here && block { sub(/^[\t ]*(\$ )?/, "")

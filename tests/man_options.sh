@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# man_options.sh - the OPTIONS of each manual page are those that the help of its verb
-# and sub-verbs shows, long and short ones, no more and no less; that help names what was
-# typed, whichever program prints it, and no page that there is not; the exit statuses
-# of a page are among those of antiphase(1); and the pages can be shown.
+# man_options.sh - the OPTIONS of each manual page are exactly the long and short
+# options in the help of its verb and sub-verbs; help names the command as typed,
+# whichever program prints it, and only existing pages; the exit statuses of a page are
+# among those of antiphase(1); and the pages can be displayed
 set -u
 B=${B:?the build directory}
 case $B in /*) bin=$B ;; *) bin=$PWD/$B ;; esac
@@ -18,7 +18,7 @@ words_of_help() {
 	antiphase $* --help | awk '/^Examples/ { exit } /^  [a-z]/ { print $1 }'
 }
 
-# Of "  -p, --port N   help" lines: -p and --port.
+# From lines "  -p, --port N   help": -p and --port.
 options_of_help() {
 	# shellcheck disable=SC2048,SC2086
 	antiphase $* --help | awk '
@@ -28,7 +28,7 @@ options_of_help() {
 			if ($i ~ /^-/ && $i != "-h" && $i != "--help") print $i } }'
 }
 
-# Of the lines "*-p*, *--port* _N_" that begin at the margin under OPTIONS.
+# From lines "*-p*, *--port* _N_" at the margin under OPTIONS.
 options_of_page() {
 	awk '/^# /{ here = ($2 == "OPTIONS") }
 	     here && /^\*-/ {
@@ -39,7 +39,7 @@ options_of_page() {
 		} }' "$1"
 }
 
-# What is wrong with the help of some words: nothing, if it is as it should be.
+# Prints the errors in the help of a command; nothing if it is correct.
 fault_of_help() {
 	# shellcheck disable=SC2048,SC2086
 	antiphase $* --help >"$tmp/text"
@@ -108,7 +108,7 @@ for page in docs/man/*.1.scd; do
 	fi
 done
 
-# The pages as the reader sees them: no warning of the formatter.
+# The rendered pages: the formatter gives no warnings.
 for page in "$B"/man/*; do
 	name=$(basename "$page")
 	if ! command -v man >/dev/null; then

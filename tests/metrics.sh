@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# metrics.sh - the figures that a collector really prints are those of docs/metrics.md,
-# promtool has nothing to say against them, and CLI and HTTP show the same ones.
-# With root and eBPF those of eBPF are there, too; else they are not looked for.
+# metrics.sh - the metrics of a running collector are those of docs/metrics.md, promtool
+# accepts them, and CLI and HTTP show the same ones.  With root and eBPF it also checks
+# the metrics of eBPF.
 set -u
 B=${B:?the build directory}
 case $B in /*) bin=$B ;; *) bin=$PWD/$B ;; esac
@@ -21,7 +21,7 @@ verdict() {
 	fi
 }
 
-# In a network of its own if we may make one: nobody else has its ports then.
+# In its own network namespace if possible, where all ports are free.
 own=
 port=$((20000 + $$ % 20000))
 if [ "$(id -u)" = 0 ] && unshare -n ip link set lo up 2>/dev/null; then
@@ -67,7 +67,7 @@ else
 	echo "SKIP metrics: promtool check metrics: there is no promtool"
 fi
 
-# The metrics of the collector in the manual: the first table.
+# The collector's metrics in the manual: the first table.
 # shellcheck disable=SC2016  # no shell expansion is meant
 sed -n 's/^| `\([a-z_]*\)` | \([a-z]*\) |.*/\1 \2/p' docs/metrics.md |
 	grep -v '^antiphase_topology_' | sort >"$tmp/documented"
@@ -83,7 +83,7 @@ comm -23 "$tmp/documented" "$tmp/printed" | grep -vE "$never" >"$tmp/log"
 [ ! -s "$tmp/log" ]
 verdict $? "every figure of docs/metrics.md is printed"
 
-# Of one name: every sample has the same labels.  Prints names that break a rule.
+# All samples of a metric have the same labels.  Prints names that break a rule.
 awk '/^#/ { next }
 	{ name = $0; sub(/[{ ].*/, "", name); labels = ""
 	  if (match($0, /\{.*\}/)) labels = substr($0, RSTART, RLENGTH)
@@ -109,7 +109,7 @@ PYTHON
 sed -n 's/^# TYPE //p' "$tmp/page" | sort | cmp -s - "$tmp/printed"
 verdict $? "Prometheus is given the same ones over HTTP"
 
-# As Prometheus asks.  Its own reader wants a time at each sample, which nobody has to say.
+# A request like Prometheus's, whose reader wants optional time stamps.
 $nsenter_own python3 - $port >"$tmp/open" 2>"$tmp/log" <<'PYTHON'
 import re
 import sys

@@ -68,7 +68,7 @@ def check_page(page, policies):
     shared = read(FOLDER + "/README.md")
     why += [f"no word of {name}" for name in defaults if f"`{name}`" not in text + shared
             and f"`{name}=" not in text and f"`.{name.split('.')[1]}`" not in text]
-    # "`NAME` (VALUE": its default.
+    # "`NAME` (VALUE": the default of a parameter.
     for name, value in re.findall(r"`([a-z0-9_-]+\.[a-z0-9_]+)` \((" + NUMBER + r")", text):
         if float(value) not in defaults.get(name, set()):
             why.append(f"{name} is said to be {value}, it is {defaults.get(name)}")

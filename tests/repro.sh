@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# repro.sh - 'make repro-cassini' at its smallest: its tables say what they must whatever the
-# figures are, a second time runs nothing, and each file says where it comes from.
+# repro.sh - the smallest 'make repro-cassini': its tables are complete whatever their
+# values are, a second run does nothing, and each file tells its origin
 set -u
 B=${B:?the build directory}
 tmp=$(mktemp -d)

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# run_one.sh PROGRAM - one unit test program: its output goes to a log, a line a
-# test to a summary, and a line for people to stdout.  Called by tests/run.
+# run_one.sh PROGRAM - runs one unit test program: its output goes to a log, one line
+# per test to a summary, and one line for people to stdout.  Called by tests/run.
 set -u
 results=$B/test-results
 name=$(basename "$1")
 log=$results/$name.log
 start=$(date +%s)
-# One that hangs fails, and the others are run.
+# A hanging program fails, and the others still run.
 timeout --foreground -k 10 "${TEST_LIMIT_S:-900}" "$1" >"$log" 2>&1
 status=$?
 awk -v name="$name" -v status="$status" '

@@ -30,7 +30,7 @@ policy = %s
 """
 failed = False
 
-# It runs the tasks that the file "tasks" names, one after another, and prints a number.
+# Runs the tasks named in the file "tasks" one by one, and prints a number.
 SBATCH = """#!/bin/sh
 here=${0%/*}
 echo "$*" >>"$here/log"
@@ -169,10 +169,10 @@ def check_orphans():
         ends, all_ended = ends_of_orphans(60)
         n_kills += 1
         n_orphans += len(ends)
-        # 1: the sweep was gone before the cell could tie itself to it.
+        # 1: the sweep ended before the cell could bind itself to it.
         if not all_ended or set(ends) - {-signal.SIGKILL, 1}:
             wrong.append(ends)
-        # However slow the machine is, cells are begun at last.
+        # Cells do begin in the end, however slow the machine.
         patience_s *= 1.5 if n_kills % 8 == 0 and not ends else 1
     verdict(n_orphans > 0 and not wrong and not results(),
             "cells end with the sweep, at whatever point of their start it is killed",
@@ -206,7 +206,7 @@ set.fabric.gbps = 50 100
             n_kills += 1
         now = {name: mark for name, mark in results().items() if name.endswith(".json")}
         moved |= {name for name, mark in known.items() if now.get(name) != mark}
-        # However slow the machine is, a cell is done at last.
+        # A cell does end, however slow the machine.
         patience_s *= 1.5 if len(now) == len(known) else 1
         known = now
     status = running.returncode
@@ -279,7 +279,7 @@ def check_figures():
             line = line.replace("sim run", "run")
             good = good and line in said and "# " + line in remarks
     verdict(good, "each figure says where it is from", f"{figures}")
-    # Of the rows with that policy and rate, the mean, and what belongs to four of them.
+    # The mean of the rows with this policy and rate, and values belonging to four.
     values = [number["value"] for cell in json.loads(read("grid.sweep/sweep.json"))["cells"]
               if [axis["value"] for axis in cell["axes"]] == ["antiphase", "25"]
               for number in cell["metrics"] if number["metric"] == "summary.iteration_mean_us"]

@@ -28,7 +28,7 @@ class Terminal:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.chdir(os.path.join(ROOT, "examples"))
-            # The size is there before the program starts.
+            # The size is set before the program starts.
             fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
             os.execve(args[0], args,
                       dict(os.environ, TERM=term, LC_ALL="C.UTF-8", LINES="",
@@ -128,7 +128,7 @@ def gives_the_terminal_back_when_interrupted():
 
 
 def says_which_terminal_it_does_not_know():
-    # libtinfo does not free what it began: a leak for who looks for those.
+    # libtinfo does not free its state, which leak checkers report.
     t = Terminal(
         ["/usr/bin/env", "ASAN_OPTIONS=detect_leaks=0"] + ARGS, 24, 80, term="no-such-terminal"
     )

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_advisor.c - what events cost the advisor: 10,000 jobs on about 20,000 links.
+ * bench_advisor.c - CPU time of the advisor per event: 10,000 jobs on about 20,000
+ * links
  *
- * A leaf-spine fabric of 320 leaves of 32 hosts with 8 uplinks each, so 10,240 hosts of
- * 4 slots and 25,600 directed links, of which 5,120 are between switches; 10,000 jobs of 2
- * to 8 hosts with one slot each, packed in runs of neighbouring hosts with a random
- * start, so that many straddle leaves.  Then jobs arrive, are ranked, put where the best place
- * is, solved with their neighbours, and others leave.  CPU time.
+ * A leaf-spine fabric of 320 leaves of 32 hosts with 8 uplinks each: 10,240 hosts of 4
+ * slots and 25,600 directed links, of which 5,120 are between switches.  10,000 jobs of
+ * 2 to 8 hosts with one slot each, packed in runs of neighboring hosts from a random
+ * start, so that many straddle leaves.  Then jobs arrive, are ranked, placed best, and
+ * solved with their neighbors, while others leave.
  */
 #include <stdio.h>
 #include <stdlib.h>

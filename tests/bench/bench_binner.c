@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPU time of the binner: a bin from a counter, a bin from bins, a second's frames. */
+/* bench_binner.c - CPU time of the binner per bin and per second's frames */
 #include <stdio.h>
 
 #include "collector/series/binner.h"
@@ -21,7 +21,7 @@ report(const char *what, int64_t start_ns, double n)
 	       (double)took_ns / n, (double)took_ns / (SECONDS * 1e9) * 100);
 }
 
-/* Readings each 'step_ms' of every interface, both ways. */
+/* Readings of every interface each 'step_ms', in both directions. */
 static void
 bench_counters(int64_t step_ms)
 {
@@ -42,7 +42,7 @@ bench_counters(int64_t step_ms)
 	binner_free(binner);
 }
 
-/* What 100 ms of bins and a second's frames cost, with 16 jobs on each interface. */
+/* Cost of 100 ms of bins and of a second's frames, with 16 jobs on each interface. */
 static void
 bench_bins(void)
 {

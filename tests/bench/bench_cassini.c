@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_cassini.c - CASSINI's grid against the exact optimum, two jobs on a link.
+ * bench_cassini.c - CASSINI's grid against the exact optimum, two jobs on a link
  *
- * For random pairs in five regimes of periods: the mean excess over the
- * capacity (in units of it) if phases are left to chance, at the exact
- * optimum, and at the rotation that CASSINI's 72 angles choose, all evaluated
- * exactly; the share of pairs with none left; and the CPU time of each.
+ * For random pairs in five classes of periods: the mean excess (in units of the
+ * capacity) at random phases, at the exact optimum, and at the rotation chosen from
+ * CASSINI's 72 angles, all evaluated exactly; the share of pairs without excess; and
+ * the CPU time of each.
  */
 #include <stdio.h>
 
@@ -64,9 +64,8 @@ draw_any(struct rng *rng, int64_t *ret_a_us, int64_t *ret_b_us)
 }
 
 /*
- * One or two bursts, 15 to 45 % of the time in all, of 70 to 100 % of C.  They
- * start anywhere: a first burst at time 0 would always begin at a grid angle,
- * which real clocks do not know.
+ * One or two bursts of 70 to 100 % of C that take 15 to 45 % of the time.  They start
+ * anywhere: a first burst at time 0 would always be at a grid angle, unlike real jobs.
  */
 static void
 draw_job(struct rng *rng, int64_t period_us, struct job *job)

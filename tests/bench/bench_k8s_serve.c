@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What kube-scheduler waits for: filter and prioritize over HTTP for the pods of jobs of 16
- * or (PODS=N in the environment) more, ranked by the advisor; 5,024 nodes, on which 300 jobs of 8 run.
+ * bench_k8s_serve.c - the time that kube-scheduler waits: filter and prioritize over
+ * HTTP
+ *
+ * For the pods of jobs of 16 or (PODS=N in the environment) more, ranked by the
+ * advisor; 5,024 nodes, on which 300 jobs of 8 run.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -14,7 +17,7 @@
 #define LEAVES 157
 #define HOSTS  32
 #define JOBS   300
-#define ASKED  10 /* Jobs that are asked for. */
+#define ASKED  10 /* Number of requested jobs. */
 
 static unsigned n_pods = 16;
 static int64_t worst_ns, ranked_ns, n_ranked;
@@ -34,7 +37,7 @@ rank(void *ctx, const struct extender_job *job, const char *const *offered,
 	return r;
 }
 
-/* The client: a process, so that its time is not counted. */
+/* The client is a process of its own, so that its time is not counted. */
 static int
 ask_for_all(const struct topo *topo, unsigned port)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_pacer.c - what libantiphase-pacer.so costs a collective: calls of a stub
- * (tests/unit/job_stub.c) that does nothing, in processes with and without it, turn and
- * turn about.  CPU time, of which the least of all turns is taken: what else the machine
- * does only adds to it.
+ * bench_pacer.c - cost of libantiphase-pacer.so per collective
  *
- * Then the same of iterations, under collectors that are well, away, never read or talk
- * nonsense; what an attempt to connect takes; and how late waits end.
+ * Calls a stub (tests/unit/job_stub.c) that does nothing, in processes with the pacer
+ * and without, alternately.  CPU time, the minimum of all turns: other load only adds
+ * to it.
+ *
+ * Then the same for iterations, under collectors that work, are absent, never read or
+ * send garbage; the cost of a connection attempt; and the delay after waits.
  *
  *	bench_pacer            5 million calls of each kind, a line each
  */
@@ -63,7 +64,7 @@ call_all_the_time(void)
 	printf("%.3f 0 0\n", (double)(clk_cpu_ns() - begin_ns) / N_CALLS);
 }
 
-/* Of the first collective of an iteration: CPU time, and how long it took. */
+/* First collective of an iteration: CPU time and duration. */
 static void
 iterate(void)
 {
@@ -90,7 +91,7 @@ iterate(void)
 	       (long long)took_ns[N_ITERATIONS * 99 / 100]);
 }
 
-/* How late waits end: median, and the 99th of a hundred. */
+/* Delay after waits: median, and the 99th of a hundred. */
 static void
 measure_waits(void)
 {
@@ -108,7 +109,7 @@ measure_waits(void)
 	       (double)late_ns[N_WAITS * 99 / 100] * 1e-3);
 }
 
-/* An attempt to connect where nobody is, and where somebody was. */
+/* A connection attempt without a collector, and after one has gone. */
 static void
 measure_attempts(const char *path)
 {
@@ -157,7 +158,7 @@ struct kind {
 	bool is_loaded, iterates;
 	enum collector collector;
 	const char *rank;
-	double cpu_ns, median_ns, late_ns; /* The least of all turns. */
+	double cpu_ns, median_ns, late_ns; /* The minimum of all turns. */
 };
 
 static void
@@ -167,7 +168,7 @@ take_least(double *least, double value)
 		*least = value;
 }
 
-/* False if it failed. */
+/* False on failure. */
 static bool
 run(struct kind *kind, const char *self, const char *library, const char *directory)
 {
@@ -185,7 +186,7 @@ run(struct kind *kind, const char *self, const char *library, const char *direct
 		dup2(ends[1], 1);
 		setenv("RANK", kind->rank, 1);
 		setenv("ANTIPHASE_ENDPOINT", path, 1);
-		/* Each is one, however busy the machine is. */
+		/* Each is one, even on a busy machine. */
 		if (kind->iterates)
 			setenv("ANTIPHASE_GAP_US", "500", 1);
 		if (kind->is_loaded)
@@ -217,7 +218,7 @@ talk(int peer, enum collector how)
 			;
 		return;
 	}
-	/* What is never read is noticed to have ended by its being written to. */
+	/* Without reading, the end is noticed only by writing. */
 	for (;;) {
 		const struct timespec at = { .tv_nsec = 1000000 };
 		struct ucred from;
@@ -236,7 +237,7 @@ talk(int peer, enum collector how)
 	}
 }
 
-/* A collector of that kind, in a process of its own. */
+/* A collector of this kind in its own process. */
 static pid_t
 collect(const char *directory, enum collector how)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_place.c - CPU time of an advice, and what it is predicted to give.
+ * bench_place.c - CPU time and predicted gain of an advice
  *
- * Leaf-spine fabrics at 2:1 of 8 hosts a leaf.  Nine tenths of the hosts are
- * wanted by jobs of 2 to 9 hosts; two thirds of the jobs run already, scattered
- * over the free hosts ("scattered") or packed ("packed"), and the rest wait.
- * Periods are equal but for every third job; jitter 2 %.
+ * Leaf-spine fabrics at 2:1 with 8 hosts per leaf.  Jobs of 2 to 9 hosts take nine
+ * tenths of the hosts; two thirds of the jobs run, scattered over the hosts
+ * ("scattered") or packed ("packed"), and the rest wait.  Periods are equal except for
+ * every third job; jitter 2 %.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,7 +100,7 @@ free_lab(struct lab *lab)
 	topo_unref(lab->topo);
 }
 
-/* One search for the last waiting job, all others being there, packed. */
+/* One search for the last waiting job, with all others present and packed. */
 static double
 time_search_us(struct lab *lab)
 {

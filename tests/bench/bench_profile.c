@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPU time of 'antiphase profile' by step: unpacking, parsing, 10 s windows. */
+/* bench_profile.c - CPU time of 'antiphase profile' by step: unpack, parse, windows */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ ms_since(int64_t start_ns)
 	return (double)(clk_cpu_ns() - start_ns) / 1e6;
 }
 
-/* Slides a window over the capture; prints the mean time of one. */
+/* Slides a window over the capture; prints the mean time per window. */
 static void
 bench_windows(const struct capture *capture)
 {

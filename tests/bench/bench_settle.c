@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_settle.c - how soon jobs that have just begun find their turns: settle_lab.h says
- * which, and under what conditions.
+ * bench_settle.c - how soon new jobs find their turns; settle_lab.h describes the jobs
  *
- * Without and with the loop, from each job's first iteration to the end: mean slowdown;
- * with it over seeds the median, 90th percentile and worst, and by how much it is worse
- * than without; then of the seconds to the first order since all were there (or since one
- * had changed), and to where it is settled: from then on no 16 iterations running of any
- * job take more than 1.05 of what they would alone.  A run that never is counts as long as
- * it is; how many these are comes last.
+ * Runs without and with the loop, from each job's first iteration to the end.  Prints
+ * the mean slowdown; with the loop over seeds the median, 90th percentile, worst, and
+ * the harm against no loop; the seconds from the last job's begin (or a job's change)
+ * to the first order, and until settled: from then on no 16 consecutive iterations of a
+ * job take more than 1.05 of their isolated time.  An unsettled run counts with its
+ * length; their number comes last.
  *
  *	bench_settle [SEEDS [FIRST_SEED]]
  */
@@ -30,7 +29,7 @@ struct outcome {
 
 /* ---- What became of it ----------------------------------------------------------- */
 
-/* What the iteration would have taken alone, ms. */
+/* The isolated time of the iteration, in ms. */
 static double
 should_ms(const struct settle *s, const struct lab_iteration *it)
 {
@@ -42,7 +41,7 @@ should_ms(const struct settle *s, const struct lab_iteration *it)
 									 : 0);
 }
 
-/* Since 'from_s', when the job was settled; INFINITY: never. */
+/* Seconds from 'from_s' until the job was settled; INFINITY: never. */
 static double
 judge(const struct settle *s, uint32_t j, double from_s, double *ret_slowdown)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_solver.c - what exact shifts cost, in CPU time of one core.
+ * bench_solver.c - CPU time of exact shifts on one core
  *
  *	pair    two jobs of n segments each on one link
- *	link    eight jobs on one link, and how far from the best known they are
- *	joint   many jobs on many links with loops: from nothing, and after one
- *	        more job has arrived
+ *	link    eight jobs on one link, and their gap to the best known solution
+ *	joint   many jobs on many links with loops: from scratch, and after one more job
+ *	        has arrived
  *
- * Every figure is computed in the run; instances follow from the seeds alone.
+ * Every figure is computed in the run; instances depend on the seeds only.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -25,7 +25,7 @@
 
 #define CAPACITY_BPS 100e9
 
-/* A profile of 'n' phases of differing length and rate that fill 'duty' of it. */
+/* A profile of 'n' phases of varying length and rate that fill 'duty' of it. */
 static void
 make_profile(struct rng *rng, int64_t period_us, size_t n, double duty, double max_bps,
 	     struct profile *ret_profile)
@@ -143,8 +143,8 @@ make_link(uint64_t seed, size_t n_jobs, size_t n_phases, bool is_harmonic, doubl
 }
 
 /*
- * The gap to the best that three searches of fifty times the effort from other
- * seeds know, of the score 1 - E/C, and of the sum of the excesses E.
+ * The gap in the score 1 - E/C, and in the sum of the excesses E, to the best of three
+ * searches from other seeds with fifty times the effort.
  */
 static void
 bench_link(size_t n_jobs, size_t n_phases, bool is_harmonic, double duty)
@@ -193,9 +193,9 @@ bench_link(size_t n_jobs, size_t n_phases, bool is_harmonic, double duty)
 /* ---- The joint problem ----------------------------------------------------------- */
 
 /*
- * Jobs of 1 or 2 phases on links of a fabric: each link carries 2 to 4 jobs
- * drawn from a neighbourhood of the fabric, so that there are loops of all
- * lengths.  Three quarters have one of four related periods, the rest any.
+ * Jobs of 1 or 2 phases on links of a fabric.  Each link carries 2 to 4 jobs of a
+ * neighborhood of the fabric, so that there are loops of all lengths.  Three quarters
+ * of the jobs have one of four related periods, the rest any.
  */
 static void
 make_joint(uint64_t seed, size_t n_jobs, size_t n_links, struct instance *in)
@@ -238,8 +238,8 @@ make_joint(uint64_t seed, size_t n_jobs, size_t n_links, struct instance *in)
 }
 
 /*
- * The job that has just arrived and all that share a link with it may move; the
- * excess of its links has to be found anew.
+ * The new job and all jobs that share a link with it may move; the excess of its links
+ * must be computed again.
  */
 static void
 arrive(const struct joint_problem *problem, uint32_t job, bool *movable,
@@ -288,7 +288,7 @@ bench_joint(size_t n_jobs, size_t n_links)
 	       cold->objective_before / (double)n_links,
 	       cold->objective_after / (double)n_links);
 	for (uint32_t i = 0; i < N_ARRIVALS; i++) {
-		/* This job was not there: it comes with shift 0. */
+		/* The new job starts with shift 0. */
 		uint32_t job = (uint32_t)(i * n_jobs / N_ARRIVALS);
 		int64_t before_us = cold->shift_us[job];
 		double ms;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_steer.c - what the control loop makes of mixes of jobs that it was not made
- * for, against nobody at all: mean slowdown of all jobs from their first iteration on.
+ * bench_steer.c - the control loop against no control, on mixes of jobs for which it
+ * was not designed: mean slowdown of all jobs from their first iteration on
  *
- *	unlike, ratio, near, change	as steer_mix.h has them: 2 to 6 jobs, jitter of
- *					0.5 to 8 %, orders 5 to 100 ms under way, some
- *					of a quarter of them lost, reports as well
- *	late	the same, where who comes late to a link gets a third of the share:
- *		sharing costs less than the loop foretells
+ *	unlike, ratio, near, change	steer_mix.h: 2 to 6 jobs, jitter 0.5 to 8 %,
+ *					orders 5 to 100 ms under way; in some runs up to
+ *					a quarter of orders and reports are lost
+ *	late	the same, but a job that comes late to a link gets a third of a share:
+ *		sharing costs less than the loop predicts
  *
- * "harm" is how much more than without it, "noise" by how much two runs without it differ;
- * of both the upper percentiles are printed, and the seeds of the most harm.
+ * "harm" is the slowdown beyond that without the loop, "noise" the difference between
+ * two runs without it; prints upper percentiles of both, and the seeds with the most
+ * harm.
  *
  *	bench_steer [MIXES OF A KIND]
  *	bench_steer 1 KIND SEED [late]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What history costs: samples of 20,000 links a second, each with the total and one job. */
+/* bench_store.c - cost of history: samples of 20,000 links, with one job each */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

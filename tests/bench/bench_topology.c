@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_topology.c - how long large fabrics take: to generate, to write as JSON,
- * to read back; and the peak memory of all that, one process each.
+ * bench_topology.c - CPU seconds to generate large fabrics, write them as JSON and read
+ * them, and the peak memory, in one process each
  *
- * Seconds are of the CPU.  The bar: generating and loading 16,384 hosts in under
- * 2 s each, and under 500 MB.
+ * The target: generating and loading 16,384 hosts in less than 2 s each, and in less
+ * than 500 MB.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ peak_mb(void)
 	return (double)usage.ru_maxrss / 1024 * 1.048576;
 }
 
-/* Microseconds for one path between random hosts. */
+/* Microseconds per path between random hosts. */
 static double
 measure_paths(struct topo *topo)
 {
@@ -66,7 +66,7 @@ measure_paths(struct topo *topo)
 	return seconds_since(start_ns) / N_PATHS * 1e6;
 }
 
-/* Time of check, without faults. */
+/* Time of 'check' without faults. */
 static double
 measure_check(struct topo *topo)
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_wire.c - does one receiver keep up?  Publishers in processes of their own, over
- * TCP on loopback, to one receiver that decodes every frame and watches all sequences,
- * as the live state does:
+ * bench_wire.c - whether one receiver keeps up with a cluster
+ *
+ * Publishers in their own processes send over TCP on loopback to one receiver, which
+ * decodes every frame and follows all sequences, as the live state does:
  *
  *	summaries  of 10,000 hosts with 8 interfaces each, one frame a second a host:
  *		   three rows (all, two jobs) for each interface and direction
  *	raw        series of 200 hosts with 8 interfaces: 1000 bins a second for all
  *		   and for two jobs, both directions; half of the time idle
  *
- * at the pace of real hosts, whose seconds begin at different moments, and then as
- * fast as it goes.  What counts is the receiver's CPU time, its thread for the network
- * included: the machine may have other work.  Nothing may be lost.
+ * First at the pace of real hosts, whose seconds begin at different times, then as fast
+ * as possible.  Measures the CPU time of the receiver including its network thread,
+ * since the machine may have other load.  No frame may be lost.
  */
 #include <errno.h>
 #include <signal.h>
@@ -35,7 +36,7 @@
 #define N_JOBS       2
 #define N_PUBLISHERS 4
 #define N_BINS       1000
-#define SLICES       100 /* Of a second: hosts do not speak all at once. */
+#define SLICES       100 /* Parts of a second: hosts do not send all at once. */
 #define CAPACITY_BPS 100e9
 #define BYTES_A_MS   12500000
 #define BURST_MS     45
@@ -105,7 +106,7 @@ add_rows(struct tele_frame *frame, struct rng *rng)
 	}
 }
 
-/* Bursts of an all-reduce: 45 of 90 ms, each with a rate of its own and noise. */
+/* Bursts of an all-reduce: 45 of 90 ms, each with its own rate and noise. */
 static void
 make_bins(struct rng *rng, uint64_t second, uint32_t job, uint32_t *bins)
 {
@@ -147,12 +148,12 @@ send_frame(struct bus_pub *pub, const struct load *load, unsigned host, uint64_t
 		add_rows(frame, rng);
 	else
 		add_all_series(frame, rng);
-	/* Only a publisher that is not paced waits for the receiver. */
+	/* Only an unpaced publisher waits for the receiver. */
 	while (bus_pub_frame(pub, frame) == -EAGAIN)
 		bus_pub_wait(pub, SECOND_NS / 1000);
 }
 
-/* The hosts 'me', 'me' + N_PUBLISHERS, ...; a hundredth of them in each 10 ms. */
+/* Hosts 'me', 'me' + N_PUBLISHERS, ...; a hundredth of them in each 10 ms. */
 static void
 be_publisher(const struct load *load, unsigned me, int endpoint_fd, int64_t start_ns)
 {
@@ -235,7 +236,7 @@ receive(const struct load *load, struct bus_sub *sub, struct result *ret)
 	ret->cpu_seconds = cpu_seconds() - cpu;
 	ret->seconds = (double)(last_ns - first_ns) / 1e9;
 	ret->bytes = bus_sub_counts(sub)->bytes;
-	/* By the sequences, and at the ends, where they cannot know. */
+	/* From the sequences, and at both ends, which sequences cannot cover. */
 	ret->lost = bus_sub_counts(sub)->gaps;
 	if (wanted - ret->frames > ret->lost)
 		ret->lost = wanted - ret->frames;
@@ -266,7 +267,7 @@ items_a_frame(const struct load *load)
 	return load->kind == TELE_SUMMARY ? n : n * N_BINS;
 }
 
-/* Returns false if anything was lost, or the receiver needed more than a core. */
+/* Returns false if a frame was lost, or if the receiver used more than one core. */
 static bool
 run_load(const struct load *load)
 {
@@ -300,7 +301,7 @@ run_load(const struct load *load)
 	close(fds[0]);
 	close(fds[1]);
 	print_result(load, &result);
-	/* Each row and bin has to have come out of the decoder. */
+	/* Checks that every row and bin was decoded. */
 	if (result.rows + result.bins != result.frames * items_a_frame(load))
 		return false;
 	return result.lost == 0 &&

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flows_one FILE.scn ITERATIONS - runs a flow scenario in our engine and prints
+ * flows_one.c - a run of a flow scenario in our engine
  *
- *	flows cpu_s peak_rss_kb events solves
+ *	flows_one FILE.scn ITERATIONS
  *
- * The CPU time, user and system, is that of the run alone, without reading the
- * file and setting up; as in simgrid_flows.cpp, which does the same by SimGrid.
+ * Prints "flows cpu_s peak_rss_kb events solves".  The CPU time, user and system,
+ * covers the run without reading and setup, as in simgrid_flows.cpp, which does the
+ * same with SimGrid.
  */
 #include <stdio.h>
 #include <stdlib.h>

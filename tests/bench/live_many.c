@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * live_many.c - the collectors of a whole cluster, in one process and in real time, for
- * scheduler_size.py.
+ * live_many.c - the collectors of a whole cluster in one process and in real time, for
+ * scheduler_size.py
  *
  *	live_many ENDPOINT SECONDS HOSTS RAW_HOSTS <JOBS
  *
- * binds ENDPOINT and speaks for hosts h0 to h(HOSTS - 1), for SECONDS after somebody
- * subscribed.  A line of JOBS is "NAME FIRST_HOST N_HOSTS PERIOD_MS BUSY_MS IS_PACED".
- * Each host sends a summary a second, the first RAW_HOSTS send raw frames four times a
- * second, and rank 0 of each paced job tells of each iteration as it begins.  Hosts do
- * not speak all at once: a hundredth of them in each 10 ms.  What it sent is said at
- * the end.
+ * Binds ENDPOINT and sends for hosts h0 to h(HOSTS - 1), for SECONDS from the first
+ * subscription on.  A line of JOBS is "NAME FIRST_HOST N_HOSTS PERIOD_MS BUSY_MS
+ * IS_PACED". Each host sends a summary each second, the first RAW_HOSTS send raw frames
+ * four times a second, and rank 0 of each paced job reports the begin of each
+ * iteration.  In each 10 ms a hundredth of the hosts send.  At the end it prints what
+ * it sent.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,14 +30,14 @@
 #define RAW_SLICES   25
 #define RAW_MS       250
 #define CAPACITY_BPS 100e9
-#define BYTES_A_MS   3125000u /* Of a job on a host, while it sends: 25 Gb/s. */
+#define BYTES_A_MS   3125000u /* Of a job on a host while it sends: 25 Gb/s. */
 #define MAX_OF_HOST  64
 
 struct job {
 	char name[TELE_MAX_NAME + 1];
 	uint32_t first, n_hosts, period_ms, busy_ms;
 	bool is_paced;
-	int64_t next_ms; /* Its next iteration, if it is paced. */
+	int64_t next_ms; /* Next iteration of a paced job. */
 	uint64_t number;
 };
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * make_scn NAME - writes a flow scenario (sim/run/flow_scenario.h) of the benchmark: n16-rand,
- * n128-mix10, n128-rand, n1024-mix10, n1024-rand or n48-shared.
+ * make_scn.c - the flow scenarios (sim/run/flow_scenario.h) of the benchmark
  *
- * A leaf-spine fabric, 2:1 oversubscribed, host links of 50 Gb/s, hosts numbered
- * leaf by leaf: 32 hosts and 8 spines of 100 Gb/s a leaf (n16: 4 hosts, 2 spines
- * of 50 Gb/s).  All hosts are busy: jobs of 8 workers (n16: 4), each a ring of
- * flows with equal bytes.  Per job: compute 50 to 200 ms, flows of 100 to 500 MB,
- * shift 0 to 200 ms, uniform.  One path a flow, the spine by a hash of source and
- * destination.  "rand" permutes the hosts; "mix10" leaves 90 % where they are.
+ *	make_scn n16-rand|n128-mix10|n128-rand|n1024-mix10|n1024-rand|n48-shared
  *
- * "shared" is a cluster whose hosts have several jobs each, as GPUs are given out
- * one by one: 6 leaves of 8 hosts, 4:1 (2 spines of 50 Gb/s), and 58 rings of 2 to
- * 16 hosts, which meet in a single component of some 500 flows.
+ * A leaf-spine fabric, 2:1 oversubscribed, with host links of 50 Gb/s, hosts numbered
+ * leaf by leaf: 32 hosts per leaf and 8 spines of 100 Gb/s (n16: 4 hosts, 2 spines of
+ * 50 Gb/s).  All hosts are busy: jobs of 8 workers (n16: 4), each a ring of flows with
+ * equal bytes.  Per job: compute 50 to 200 ms, flows of 100 to 500 MB, shift 0 to 200
+ * ms, uniform.  One path per flow, with the spine from a hash of source and
+ * destination.  "rand" permutes the hosts; "mix10" leaves 90 % in place.
+ *
+ * "shared" is a cluster with several jobs per host, as GPUs are allocated one by one: 6
+ * leaves of 8 hosts, 4:1 (2 spines of 50 Gb/s), and 58 rings of 2 to 16 hosts, which
+ * form a single component of about 500 flows.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ struct shape {
 	uint32_t n_hosts, hosts_per_leaf, n_spines, workers;
 	int64_t spine_bytes_per_s;
 	bool mixed;        /* Only 10 % of the hosts change places. */
-	uint32_t n_shared; /* Jobs that share hosts, of 2 to 'workers'; 0: none do. */
+	uint32_t n_shared; /* Jobs of 2 to 'workers' hosts that share hosts; 0: none. */
 };
 
 static const struct shape SHAPES[] = {
@@ -39,7 +40,7 @@ static const struct shape SHAPES[] = {
 	{ "n48-shared", 48, 8, 2, 16, 6250000000, false, 58 },
 };
 
-/* Permutes all hosts, or those drawn with a probability of 10 %. */
+/* Permutes all hosts, or each with a probability of 10 %. */
 static void
 place(const struct shape *shape, struct rng *rng, uint32_t *hosts)
 {

@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# simulator.sh - our engine against SimGrid's, the same flow scenarios in one run:
-# flow completions per second of CPU (user and system, of the run alone, best of
-# RUNS) and peak memory.  B is the build directory.  The scenarios are those of
-# ../shared/data/sim when that is there, else make_scn's, which are equivalent.
+# simulator.sh - our engine against SimGrid's on the same flow scenarios: flow
+# completions per CPU second (user and system, of the run alone, best of RUNS) and peak
+# memory.  B is the build directory.  The scenarios come from ../shared/data/sim if
+# present, else from make_scn, which makes equivalent ones.
 #
-# SimGrid is given what makes it exact and quickest (latency 0 gives every flow
-# the same weight; its default precision would merge events 10 us apart), and an
-# unlimited stack, as its walk over a component is recursive.
+# SimGrid gets the settings that make it exact and fastest (latency 0 gives all flows
+# equal weight; its default precision would merge events 10 us apart), and an unlimited
+# stack, since it walks components recursively.
 #
-# BEFORE=DIR, another build directory, compares its engine instead, run by run in
-# turn: nanoseconds a flow, and how many times as fast; and a solve, all that the
-# run takes, unless nearly all rates are remembered ones.
+# BEFORE=DIR, another build directory, compares with that build's engine instead, run by
+# run in turn: ns per flow and the ratio; and per solve, the whole run, unless nearly
+# all rates come from the cache.
 set -eu
 B=${B:?the build directory}
 RUNS=${RUNS:-3}
@@ -32,7 +32,7 @@ simgrid() {
 		--cfg=maxmin/precision:1e-9
 }
 
-# A scenario's file: made, if it is not there.
+# Makes a scenario's file if it is missing.
 scenario() {
 	if [ -f "../shared/data/sim/$1.scn" ]; then
 		echo "../shared/data/sim/$1.scn"

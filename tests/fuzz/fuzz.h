@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fuzz.h - what libFuzzer calls, and replay.c: returns 0, or ends the process.
- */
+/* fuzz.h - the entry point of a fuzz target, called by libFuzzer and by replay.c */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
 
@@ -12,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The input as a terminated text; 'data' may be NULL if it is empty.  Free with free(). */
+/* The input as a string, to be freed; 'data' may be NULL if 'size' is 0. */
 static inline char *
 fuzz_text(const uint8_t *data, size_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text into the reader of advice; what it takes reads back as it is written. */
+/* fuzz_advice_json.c - texts as advice files */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "scheduler/core/advise/advice_doc.h"
 #include "tests/fuzz/fuzz.h"
 
-/* What the reader lets pass is explained, and reads back as it is written. */
+/* Accepted advice is explained, and is the same after writing and reading. */
 static void
 use(const struct advice_doc *doc)
 {

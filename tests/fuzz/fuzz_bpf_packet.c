@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a packet: nothing is read behind its end, lengths stay within it. */
+/* fuzz_bpf_packet.c - bytes as packets: no read past the end, valid lengths */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text into the capture reader; what it takes becomes series, and maybe a profile. */
+/* fuzz_capture_csv.c - texts as captures, then series and profiles if accepted */
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text into cfg.h; entries come in the order of their lines. */
+/* fuzz_cfg.c - texts for cfg.h; entries must come in line order */
 #include <string.h>
 
 #include "lib/base/alloc.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Paths of control groups, and /proc/self/mountinfo, which containers can shape. */
+/* fuzz_cgroup_path.c - paths of control groups, and /proc/self/mountinfo */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ check_name(const char *path, const char *services)
 	BUG_ON(!*name || strlen(name) > TELE_MAX_NAME);
 	for (const char *c = name; *c; c++)
 		BUG_ON(!isprint((unsigned char)*c) || *c == '/');
-	/* Nothing is a job's only because of what stands behind it. */
+	/* What follows a path must not decide its job. */
 	BUG_ON(!strchr(path, name[0] == 'p' && name[3] == '-' ? 'p' : name[0]));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A few jobs of any profile on one link, by both solvers, and their picture. */
+/* fuzz_compat.c - a few jobs of any profile on one link, by both solvers, and drawn */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ struct input {
 	size_t size;
 };
 
-/* The next 'n' bytes as a number; zeroes after the end. */
+/* The next 'n' bytes as a number; zeros after the end. */
 static uint64_t
 take(struct input *in, unsigned n)
 {
@@ -46,7 +46,7 @@ take_us(struct input *in, int64_t max_us)
 	return us % (max_us + 1);
 }
 
-/* Fills a profile; false if it is none. */
+/* Fills a profile; false if it is invalid. */
 static bool
 take_profile(struct input *in, struct profile *profile, struct profile_phase *phases)
 {
@@ -68,7 +68,7 @@ take_profile(struct input *in, struct profile *profile, struct profile_phase *ph
 static void
 check(const struct compat *compat, const struct compat_job *jobs, double capacity_bps)
 {
-	/* Rounding of sums of rates that may be far above the capacity. */
+	/* Rounding error of sums of rates, which may be far above the capacity. */
 	double eps = 1e-6;
 
 	for (size_t j = 0; j < compat->n_jobs; j++) {

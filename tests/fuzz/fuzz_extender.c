@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bodies of kube-scheduler's requests: several to one extender, divided by NUL. */
+/* fuzz_extender.c - kube-scheduler's requests to one extender, separated by NUL */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_fabric.h - any text as a fabric file, for a target a format. */
+/* fuzz_fabric.h - fabric files of each format; one target per format */
 #ifndef TESTS_FUZZ_FUZZ_FABRIC_H
 #define TESTS_FUZZ_FUZZ_FABRIC_H
 
@@ -11,7 +11,7 @@
 #include "topology/route.h"
 #include "topology/topo.h"
 
-/* A fabric that the reader of 'opts->format' lets pass has to be good for routes. */
+/* An accepted fabric must be usable for routes. */
 static inline void
 fuzz_fabric(const struct topo_read_opts *opts, const uint8_t *data, size_t size)
 {

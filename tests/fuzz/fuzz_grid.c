@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any text as a sweep: what is accepted has cells, and of each the command, which begins with
- * the verb, is for programs to read, and has the seed.
+ * fuzz_grid.c - texts as sweeps: an accepted sweep has cells, and each cell's command
+ * begins with the verb, asks for machine-readable output, and has the seed
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text as a file of high-frequency telemetry: read, or refused with a reason. */
+/* fuzz_hft.c - texts as high-frequency telemetry: accepted, or refused with a reason */
 #include <stdlib.h>
 
 #include "collector/import/hft.h"

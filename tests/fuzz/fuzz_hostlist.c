@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text into hostlist.h; what expands is folded, and expands to the same. */
+/* fuzz_hostlist.c - texts for hostlist.h; folding and expanding are inverse */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HyperNodes as a fabric, JSON or YAML; what is read is written, and that is read again
- * and is the same.
+ * fuzz_hypernodes.c - HyperNodes in JSON or YAML as fabrics: an accepted fabric is the
+ * same after writing and reading
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static const char nodes[] =
 	"{\"metadata\":{\"name\":\"n2\",\"labels\":{\"rack\":\"b\"}}},"
 	"{\"metadata\":{\"name\":\"gpu-03.x\",\"labels\":{\"rack\":\"b\"}}}]}";
 
-/* Takes out remarks, such as how many switches a HyperNode stands for. */
+/* Removes comments, such as the number of switches of a HyperNode. */
 static void
 drop_remarks(char *text)
 {
@@ -62,7 +62,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_fabric(&opts, data, size);
 	if (topo_read("fuzz", text, size, &opts, &topo, NULL) == 0) {
 		once = write_text(topo, &n);
-		/* Hosts that are no Nodes are left out on the way back. */
+		/* Hosts that are not Nodes are left out on the way back. */
 		if (once &&
 		    topo_hypernodes_read("again", once, n, NULL, &again, NULL) == 0) {
 			twice = write_text(again, &n);

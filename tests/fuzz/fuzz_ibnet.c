@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The output of ibnetdiscover as a fabric. */
+/* fuzz_ibnet.c - the output of ibnetdiscover as a fabric */
 #include "tests/fuzz/fuzz_fabric.h"
 
 int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text as a rule for jobs: taken, or refused with a reason. */
+/* fuzz_job_rules.c - texts as job rules: accepted, or refused with a reason */
 #include <stdlib.h>
 
 #include "collector/sources/packets/job_rules.h"

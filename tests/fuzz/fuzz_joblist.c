@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as a trace of jobs for a cluster, the first ones as a filter: jobs come in the
- * order of submission, those that were filtered out or have no known duration are not there.
+ * fuzz_joblist.c - a filter and bytes as a job trace for a cluster: jobs come in the
+ * order of submission, without those that the filter drops or that have no known
+ * duration
  */
 #include <math.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/memory_file.h"
 
-#define N_BYTES 4 /* Of the filter. */
+#define N_BYTES 4 /* Length of the filter. */
 
 static void
 make_filter(const uint8_t *data, struct joblist_filter *filter)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as a trace of jobs, packed or not: the first says of which format, and whether
- * it is in an archive.  Jobs keep the promises of jobtrace.h, and written as our own CSV they
- * read back as the same.
+ * fuzz_jobtrace.c - bytes as job traces, packed or not; the first byte selects the
+ * format and an archive.  Jobs obey jobtrace.h, and are the same after writing as CSV
+ * and reading.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/memory_file.h"
 
-#define MAX_JOBS   1000 /* That are read of one input. */
+#define MAX_JOBS   1000 /* Jobs read from one input. */
 #define IN_ARCHIVE 0x80
 
 static void
@@ -52,7 +52,7 @@ check_same(const struct jobtrace_job *a, const struct jobtrace_job *b)
 	       a->status != b->status);
 }
 
-/* A job of which only a model is known reads back only if it has one. */
+/* A job with nothing but a model reads back only with the model. */
 static void
 check_reads_back(const struct jobtrace_job *job)
 {

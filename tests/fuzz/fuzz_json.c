@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text into json.h; what is JSON is walked with every getter. */
+/* fuzz_json.c - texts for json.h; valid JSON is walked with every getter */
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
@@ -7,7 +7,7 @@
 #include "lib/base/json.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Errors that are about a value have to name a place in the text. */
+/* Errors about a value must name a position in the text. */
 static void
 check_err(const struct err *err, size_t size)
 {
@@ -59,7 +59,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct json_doc *doc;
 	struct err err = { 0 };
 
-	/* Each error is searched for in the text: keep the square small. */
+	/* Each error is searched for in the text, so keep the product small. */
 	if (size <= 4096 && json_parse("fuzz", text, size, &doc, &err) == 0) {
 		json_check_schema(doc, "antiphase.fabric", 1, NULL);
 		walk(doc, json_root(doc), size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes of Kubernetes and their labels as a fabric. */
+/* fuzz_k8s_nodes.c - Kubernetes Nodes and their labels as a fabric */
 #include "tests/fuzz/fuzz_fabric.h"
 #include "topology/k8s.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_live.c - what frames make of the live state, of contention and of profiles,
- * whatever times, names and sizes they have.  Frames are made from the input, not
- * decoded from it: a checksum would keep the fuzzer out.
+ * fuzz_live.c - frames with any times, names and sizes in the live state, contention
+ * and profiles.  Frames are built from the input, not decoded: their checksum would
+ * stop the fuzzer.
  */
 #include <string.h>
 
@@ -82,7 +82,7 @@ take_frame(struct input *in, struct tele_frame *frame)
 					       .begin_ns = take(in, 8) }));
 }
 
-/* Whatever the frame said, these are times on the wall clock, of a job that is known. */
+/* For any frame, these are wall clock times of a known job. */
 static void
 look_at(void *ctx, const struct live_iteration *iteration)
 {

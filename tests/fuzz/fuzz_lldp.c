@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lldpcli's json0, and our own JSON of reports. */
+/* fuzz_lldp.c - lldpcli's json0, and our JSON of reports */
 #include <stdlib.h>
 #include <string.h>
 

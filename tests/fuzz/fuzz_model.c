@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text as a model of antiphase.model/1: what is accepted can be a job, or says why not. */
+/* fuzz_model.c - texts as antiphase.model/1; an accepted one gives a job or a reason */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_pace.c - packets that claim to be those of a pacer or for one. */
+/* fuzz_pace.c - packets from and to pacers */
 #include <stdlib.h>
 #include <string.h>
 

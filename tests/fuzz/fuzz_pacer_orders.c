@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_pacer_orders.c - texts that claim to be orders for pacers. */
+/* fuzz_pacer_orders.c - texts as orders for pacers */
 #include <stdlib.h>
 
 #include "collector/jobs/pacer_orders.h"
@@ -16,7 +16,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (orders_parse(&orders, text, size, INT64_C(1763650000000000000), &err) < 0 &&
 	    (orders.rows.n || !err.text[0]))
 		abort();
-	/* Whatever was taken may be sent, and is understood there. */
+	/* An accepted order can be sent, and the pacer understands it. */
 	for (size_t i = 0; i < orders.rows.n; i++) {
 		const struct pace_packet packet = {
 			.kind = PACE_ORDER, .order = orders.rows.items[i].order

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a packed file: what is unpacked is terminated and within the limit. */
+/* fuzz_packed.c - bytes as packed files: output is terminated and within the limit */
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"

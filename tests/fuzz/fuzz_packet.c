@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a packet, of each kind of link; then what rules make of it. */
+/* fuzz_packet.c - bytes as packets of each link type, then matched by rules */
 #include "collector/sources/packets/job_rules.h"
 #include "collector/sources/packets/packet.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of pods as an API server may send them: several to one daemon, divided by NUL. */
+/* fuzz_pod_report.c - lists of pods from an API server, separated by NUL */
 #include <string.h>
 
 #include "lib/base/alloc.h"
@@ -31,7 +31,7 @@ is_plain(char c)
 	return c > ' ' && c <= '~' && !strchr("?#%\\", c);
 }
 
-/* Whatever is patched is a pod, and by a path that leads nowhere else. */
+/* Only pods are patched, through a path that leads nowhere else. */
 static void
 check(const struct pod_report_round *round)
 {

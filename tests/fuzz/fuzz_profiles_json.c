@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text into the reader of profile files; what it takes is written and read again. */
+/* fuzz_profiles_json.c - texts as profile files, written and read again if accepted */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct profile_list list;
 	struct err err = { 0 };
 
-	/* The place of an error is searched for in the text: keep the square small. */
+	/* The position of an error is searched for, so keep the product small. */
 	if (size <= 4096) {
 		if (profile_json_parse("fuzz", text, size, &list, &err) < 0) {
 			BUG_ON(!err.text[0]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a reply of NETLINK_RDMA; what is handed on is within its bounds. */
+/* fuzz_rdma_nl.c - bytes as replies of NETLINK_RDMA; results must be within bounds */
 #include <string.h>
 
 #include "collector/sources/rdma/rdma_nl.h"
@@ -31,6 +31,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int got = rdma_nl_parse(data, size, 4, &handler);
 
 	BUG_ON(got > 1 || got < -4095);
-	BUG_ON(n > size / 16); /* A name and a value take room. */
+	BUG_ON(n > size / 16); /* A name and a value have a minimum size. */
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as a recording, plain or packed.  It has to end, and every byte that was
- * read belongs to a frame, to a first line, or was skipped.
+ * fuzz_rec.c - bytes as recordings, plain or packed: reading ends, and each byte
+ * belongs to a frame or a first line, or was skipped
  */
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +33,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		} while (result > 0);
 		BUG_ON(result < 0 && !err.text[0]);
 		counts = rec_reader_counts(reader);
-		/* Unpacked, it may be larger than what came in. */
+		/* Unpacked, it may be larger than the input. */
 		if (size < 6 || memcmp(data,
 				       "\xfd"
 				       "7zXZ",

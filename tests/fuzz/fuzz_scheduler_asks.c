@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What users and the API's callers hand to antiphase-scheduler as text.  The first byte
- * says which: the body of a POST, a job's comment, or a list of partitions' modes.  The
- * daemon behind it has a fabric of four hosts, nothing else, and lives on.
+ * fuzz_scheduler_asks.c - texts that users and API clients give to antiphase-scheduler.
+ * The first byte selects the body of a POST, a job's comment, or a list of partitions'
+ * modes.  The daemon has only a fabric of four hosts, and keeps running.
  */
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text as a flow scenario, and what can be read is simulated for a while. */
+/* fuzz_scn.c - texts as flow scenarios, simulated for a while if accepted */
 #include <string.h>
 
 #include "engine/engine.h"

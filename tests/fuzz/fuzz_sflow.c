@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as an sFlow datagram; what is handed on is within its bounds. */
+/* fuzz_sflow.c - bytes as sFlow datagrams; results must be within bounds */
 #include "collector/sources/packets/sflow.h"
 #include "tests/fuzz/fuzz.h"
 

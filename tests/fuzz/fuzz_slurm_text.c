@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_slurm_text.c - what squeue, sinfo and scontrol might print.  The first byte says
- * which reader gets the rest; '\x1e' stands for the mark.
+ * fuzz_slurm_text.c - possible output of squeue, sinfo and scontrol.  The first byte
+ * selects the reader; '\x1e' stands for the mark.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any jobs, edges and reports into the control loop: orders are for jobs that there
- * are, can be obeyed, and are never for longer than a period.
+ * fuzz_steer.c - jobs, edges and reports for the control loop: orders are for existing
+ * jobs, are feasible, and never longer than a period
  */
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #define N_JOBS     6
 #define MAX_ORDERS 8
 
-/* The next 'n' bytes as a number; 0s at the end. */
+/* The next 'n' bytes as a number; zeros at the end. */
 static uint64_t
 take(const uint8_t **data, size_t *size, size_t n)
 {
@@ -79,7 +79,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct steer_report r;
 		size_t n;
 
-		/* Mostly as they are, so that something is tracked. */
+		/* Mostly plausible, so that the loop tracks the job. */
 		now_ns += (int64_t)take(&data, &size, 2) << 10;
 		r = (struct steer_report){ .number = numbers[job]++,
 					   .enter_ns = now_ns,

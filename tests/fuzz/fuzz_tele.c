@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as a frame, as they are and with length and checksum made right, since
- * otherwise nothing would ever get behind the checksum.  What is accepted has to be
- * within the limits, and has to be a frame that is sent again and comes back the same.
+ * fuzz_tele.c - bytes as frames, unchanged and with length and checksum corrected,
+ * since the checksum would reject nearly all.  An accepted frame is within the limits,
+ * and is the same after encoding and decoding.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ seal(uint8_t *bytes, size_t n)
 	pack_u32_at(bytes + TELE_AT_CRC, crc);
 }
 
-/* The encoder stops the program if a limit or a rule is broken. */
+/* The encoder aborts on a broken limit or rule. */
 static void
 check(const uint8_t *bytes, size_t n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slurm's topology.yaml, models and graphs of topograph as a fabric. */
+/* fuzz_topograph.c - Slurm's topology.yaml, topograph's models and graphs as fabrics */
 #include "tests/fuzz/fuzz_fabric.h"
 
 int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our JSON as a fabric. */
+/* fuzz_topology_json.c - antiphase.topology/1 as a fabric */
 #include "tests/fuzz/fuzz_fabric.h"
 
 int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests to the topology service, a line each: the operation, and the body if any. */
+/* fuzz_topology_request.c - requests to the topology service, one per line */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ ask(struct service *s, char *request, int64_t now_us)
 	unsigned status =
 		service_answer(s, op, body, body ? strlen(body) : 0, now_us, &reply);
 
-	/* Whatever was asked, the reply is a document. */
+	/* Every reply is a document. */
 	BUG_ON(json_parse("reply", reply.text, reply.length, &doc, NULL) < 0);
 	BUG_ON(json_check_schema(doc, "antiphase.topology_reply", 1, NULL) < 0);
 	BUG_ON((status == 200) != !json_find(json_root(doc), "error"));

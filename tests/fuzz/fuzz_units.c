@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text into units.h; what is taken is finite and not negative. */
+/* fuzz_units.c - texts for units.h; accepted values are finite and not negative */
 #include <math.h>
 #include <stdlib.h>
 
@@ -31,7 +31,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		n_meanings++;
 		BUG_ON(!isfinite(value) || value < 0);
 	}
-	/* No unit means two things. */
+	/* No unit is ambiguous. */
 	BUG_ON(n_meanings > 1);
 	free(text);
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any text as a scenario, bound to a small fabric: what is accepted keeps its
- * promises, what is refused says where.
+ * fuzz_workload.c - texts as scenarios on a small fabric: an accepted one is valid, a
+ * refused one has a message with a position
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ read_profiles(void *ctx, const char *path, size_t max_bytes, char **ret_text,
 	return 0;
 }
 
-/* Two leaves with four hosts of eight slots each. */
+/* Two leaves of four hosts with eight slots each. */
 static struct topo *
 make_topo(void)
 {
@@ -68,7 +68,7 @@ check_job(const struct work_job *job, const struct topo *topo, struct routes *ro
 	routed_job_fini(&routed);
 }
 
-/* With values that go before the file's: refused with a reason, or as they say. */
+/* With options that override the file: refused with a reason, or in effect. */
 static void
 check_settings(const char *text, const struct scenario_io *io)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * replay.c - a fuzz target without the fuzzer: feeds it each file given, so that
- * seeds and kept crashers are tested wherever the tests are built.
+ * replay.c - a main() that runs a fuzz target on the given files, so that seeds and
+ * kept crashers are tested wherever the tests are built
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ main(int argc, char **argv)
 		}
 		size = fread(buffer, 1, MAX_INPUT_BYTES, in);
 		fclose(in);
-		/* Of its size, so that the sanitizer sees a read beyond the end. */
+		/* Of the exact size, so that the sanitizer sees reads past the end. */
 		data = xcalloc(size, 1);
 		memcpy(data, buffer, size);
 		LLVMFuzzerTestOneInput(data, size);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# fuzz/replay.sh - feeds the seeds and the kept crashers of every fuzz target to
-# its replay program (the target with a plain main): one line a target.
+# replay.sh - runs each fuzz target's replay program (the target with replay.c) on its
+# seeds and kept crashers; one line per target
 set -u
 B=${B:?the build directory}
 for target in tests/fuzz/fuzz_*.c; do

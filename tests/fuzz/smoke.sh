@@ -1,25 +1,25 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# fuzz/smoke.sh FUZZER... - runs each libFuzzer target, two at a time, from its seeds and
-# kept crashers: as many inputs as the file runs says, always the same ones, so that what
-# it finds is of the change at hand; or with FUZZ_SECONDS for so long, which explores.
-# A new crasher stays in tests/fuzz/regress/NAME/, where 'make test' replays it from then
-# on.  One line a target; the last line is "N passed, N failed"; exit status 1 if any
-# failed.
+# smoke.sh FUZZER... - runs each libFuzzer target, two at a time, from its seeds and
+# kept crashers.  By default the inputs are always the same, as many as the file 'runs'
+# says, so that findings belong to the present change; with FUZZ_SECONDS it explores for
+# that time.  A new crasher is kept in tests/fuzz/regress/NAME/, where 'make test'
+# replays it.  One line per target; the last line is "N passed, N failed"; exit status 1
+# if any failed.
 set -u
 FUZZ_SECONDS=${FUZZ_SECONDS:-}
 CAP_SECONDS=300 # Of a machine that is far too slow.
 work=build/fuzz/smoke
 
-# One target: its line goes to stdout and, for the count, to a file.
+# Runs one target; its line goes to stdout and, to be counted, to a file.
 if [ "${1-}" = --one ]; then
 	name=$(basename "$2")
 	name=${name#fuzz_}
 	regress=tests/fuzz/regress/$name
 	mkdir -p "$work/$name.corpus" "$regress"
-	# In an order that is the same everywhere, as that of a folder is not.
+	# Sorted, since a folder's order varies.
 	seeds=$(find "tests/fuzz/seeds/$name" "$regress" -type f 2>/dev/null | LC_ALL=C sort)
-	# As long as the longest seed, so that none is cut.
+	# Not shorter than the longest seed, so that none is cut.
 	max_len=$(find "tests/fuzz/seeds/$name" "$regress" -type f -printf '%s\n' 2>/dev/null |
 		sort -n | tail -n 1)
 	[ "${max_len:-0}" -gt 4096 ] || max_len=4096
@@ -27,14 +27,14 @@ if [ "${1-}" = --one ]; then
 	runs=$(awk -v name="$name" '$1 == name { print $2 }' tests/fuzz/runs)
 	note=
 	if [ "$FUZZ_SECONDS" ]; then
-		# Another seed each time, which the log says.
+		# A new random seed each time, which is in the log.
 		limit="-seed=0 -max_total_time=$FUZZ_SECONDS"
 	else
 		[ "$runs" ] || { runs=10000 note=" (tests/fuzz/runs has no line for it)"; }
 		limit="-seed=1 -runs=$runs -max_total_time=$CAP_SECONDS -reload=0"
 	fi
-	# Found inputs are only kept where there is time to go on from them.  Addresses, which
-	# the fuzzer tries as numbers, are the same each time where the kernel lets us.
+	# New inputs are kept only where there is time to use them.  Addresses, which
+	# the fuzzer tries as numbers, are made constant where the kernel allows it.
 	# shellcheck disable=SC2046,SC2086  # several words
 	env -i $(setarch -R true 2>/dev/null && echo setarch -R) "$2" $limit \
 		-max_len="$max_len" -timeout=10 -rss_limit_mb=1024 \

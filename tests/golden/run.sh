@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# golden/run.sh [--accept] - runs tests/golden/NAME/cmd in that folder with the
-# built programs on the path.  stdout has to equal 'expect', stderr
-# 'expect.err' if that file is there, the exit status 'status' (0 without it).
-# --accept rewrites the files instead; look at the diff as at code.
+# run.sh [--accept] - runs tests/golden/NAME/cmd in that folder with the built programs
+# on the path.  stdout must equal 'expect', stderr 'expect.err' if present, the exit
+# status 'status' (default 0).  --accept rewrites these files instead; review the diff
+# as code.
 set -u
 B=${B:?the build directory}
 root=$PWD

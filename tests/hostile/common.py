@@ -18,7 +18,7 @@ DRAW = random.Random(4)
 RUNNING = []
 MAX_LINES = 25
 IS_SANITIZED = "address" in os.environ["B"]
-# 60 to 145 MB were seen: bodies, answers and frames that wait, and what malloc keeps.
+# 60 to 145 MB were measured: bodies, replies, waiting frames, and malloc's reserve.
 MAX_RSS_KB = 600000 if IS_SANITIZED else 250000
 
 

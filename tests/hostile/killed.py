@@ -18,7 +18,7 @@ JOB = ("17@17@PENDING@2@@BeginTime@1@%s@(null)@train@u@%s@N/A@0@antiphase:v1;%s@
 SINFO = """#!/bin/sh
 for i in 0 1 2 3; do echo "h$i|idle|train|4|||"; done
 """
-# The first change of a job is the last thing that its daemon lives to see.
+# The daemon dies at its first change of a job.
 SCONTROL = """#!/bin/sh
 case $1 in
 -V) echo slurm 24.11.5 ;;
@@ -27,7 +27,7 @@ esac
 """
 
 
-# A job that is placed bears the pin, and its daemon is no more; one that is released is gone.
+# Pinning a job ends the daemon; releasing a job removes it.
 SCONTROL_PINS = """#!/bin/sh
 case $* in
 -V) echo slurm 24.11.5 ;;

@@ -39,7 +39,7 @@ class Liar(threading.Thread):
             if self.lie is None:
                 peer.recv(1)  # Until it is given up.
             elif self.lie == "huge":
-                # It says 8 GB, and begins to send.
+                # Announces 8 GB and begins to send.
                 peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (8 << 30))
                 for _ in range(400):
                     peer.sendall(bytes(1 << 20))

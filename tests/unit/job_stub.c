@@ -29,7 +29,7 @@ collective(void)
 		errno = job_stub.errno_of;
 }
 
-/* ---- MPI: MPI_ functions are weak, PMPI_ functions strong -------------------------- */
+/* ---- MPI: MPI_ functions are weak, PMPI_ functions strong ------------------------ */
 
 int
 PMPI_Type_size(uintptr_t type, int *ret_size)
