@@ -17,7 +17,7 @@
 #define PAGE      1000 /* Log lines in one answer of the daemon. */
 #define MAX_VALUE 9000000000000000
 
-/* ---- Reading ------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------- */
 
 /* Value of a text that may be null. */
 static const char *
@@ -145,7 +145,7 @@ parse(const char *name, const struct changes_filter *filter, struct changes *cha
 	return take_lines(doc, filter, changes, err);
 }
 
-/* ---- Asking -------------------------------------------------------------------------- */
+/* ---- Asking ---------------------------------------------------------------------- */
 
 static int
 ask_page(const char *address, const struct changes_filter *filter, int64_t since_us,

@@ -52,7 +52,7 @@ scheduler_api_get(const char *address, const char *path, const char *what,
 	return CLI_UNREACHABLE;
 }
 
-/* ---- State of the data ------------------------------------------------------------- */
+/* ---- State of the data ----------------------------------------------------------- */
 
 /* Requests 'path' and parses the answer; NULL without one.  'body' holds its text. */
 static struct json_doc *

@@ -360,7 +360,7 @@ screen_find(struct screen *screen, enum contention_sort sort,
 	contention_sort(ret_found, sort);
 }
 
-/* ---- Age and gaps ------------------------------------------------------------------ */
+/* ---- Age and gaps ---------------------------------------------------------------- */
 
 /* On a bus, time advances even without frames, up to 'at_ns' of this process. */
 static int64_t

@@ -153,7 +153,7 @@ split(const char *text, size_t *ret_n)
 	return lines.items;
 }
 
-/* ---- The screen -------------------------------------------------------------------- */
+/* ---- The screen ------------------------------------------------------------------ */
 
 /* The title, then what follows it. */
 static void
@@ -256,7 +256,7 @@ top_lines_fini(struct top_lines *lines)
 	*lines = (struct top_lines){ 0 };
 }
 
-/* ---- For scripts ------------------------------------------------------------------- */
+/* ---- For scripts ----------------------------------------------------------------- */
 
 static void
 add_lines(char **lines, size_t n, struct strbuf *out)

@@ -19,7 +19,7 @@
 /* The largest integer that a double holds exactly. */
 #define MAX_SEED 9007199254740992.0
 
-/* ---- path ------------------------------------------------------------------------- */
+/* ---- path ------------------------------------------------------------------------ */
 
 struct path {
 	const struct topo *topo;
@@ -147,7 +147,7 @@ const struct cli_verb verb_topology_path = {
 	.max_operands = 3,
 };
 
-/* ---- links-of ---------------------------------------------------------------------- */
+/* ---- links-of -------------------------------------------------------------------- */
 
 struct load {
 	const struct topo *topo;

@@ -26,7 +26,7 @@
 #define SECOND_NS       INT64_C(1000000000)
 #define LLDP_TIMEOUT_NS (5 * SECOND_NS)
 
-/* ---- report ------------------------------------------------------------------------- */
+/* ---- report ---------------------------------------------------------------------- */
 
 struct report {
 	const char *to, *node, *lldp, *socket, *program;
@@ -191,7 +191,7 @@ const struct cli_verb verb_topology_report = {
 	.operands = "",
 };
 
-/* ---- watch -------------------------------------------------------------------------- */
+/* ---- watch ----------------------------------------------------------------------- */
 
 static int
 watch(struct bus_sub *changes, int64_t count, int64_t timeout_s)

@@ -129,7 +129,7 @@ write_tiers(const struct topo *topo, struct jsonw *w)
 	jsonw_end(w);
 }
 
-/* ---- show ------------------------------------------------------------------------- */
+/* ---- show ------------------------------------------------------------------------ */
 
 static void
 print_links(const struct topo *topo)

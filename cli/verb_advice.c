@@ -29,7 +29,7 @@ struct args {
 	bool is_watched;
 };
 
-/* ---- The table ----------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------- */
 
 static void
 add_where(const struct advice_doc_job *job, struct table *t)
@@ -131,7 +131,7 @@ print_json(const struct args *args, const struct strbuf *body)
 	putchar('\n');
 }
 
-/* ---- Running ------------------------------------------------------------------------- */
+/* ---- Running --------------------------------------------------------------------- */
 
 /* CLI_THIN and a message with the reasons if no requested job has advice. */
 static int

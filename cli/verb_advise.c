@@ -31,7 +31,7 @@ struct args {
 	bool json, all_links;
 };
 
-/* ---- Tables ----------------------------------------------------------------------------- */
+/* ---- Tables ---------------------------------------------------------------------- */
 
 static void
 add_gain(struct table *t, const struct advice_doc_job *job)
@@ -141,7 +141,7 @@ print_text(const struct advice_doc *doc, bool all_links, FILE *out)
 		doc->n_runs, doc->n_iterations);
 }
 
-/* ---- Drawings --------------------------------------------------------------------------- */
+/* ---- Drawings -------------------------------------------------------------------- */
 
 /* One link under a set of advice. */
 struct drawing {
@@ -213,7 +213,7 @@ write_svgs(const struct args *args, const struct advice_result *answer, struct e
 
 static const char *const formats[] = { "k8s", NULL };
 
-/* ---- The verb ---------------------------------------------------------------------------- */
+/* ---- The verb -------------------------------------------------------------------- */
 
 static int
 print_doc(const struct args *args, const struct advice_doc *doc, struct err *err)

@@ -26,7 +26,7 @@ struct args {
 	enum cli_json json;
 };
 
-/* ---- Tables -------------------------------------------------------------------------- */
+/* ---- Tables ---------------------------------------------------------------------- */
 
 static void
 print_fitting(struct table *t, const size_t *missed_least, size_t n)
@@ -123,7 +123,7 @@ print_tables(const struct args *args, const struct changes *changes)
 	strbuf_free(&state);
 }
 
-/* ---- JSON ---------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------ */
 
 static void
 put_standing(const struct changes_standing *change, struct jsonw *w)
@@ -184,7 +184,7 @@ print_json(const struct args *args, const struct changes *changes)
 	jsonw_finish(&w);
 }
 
-/* ---- Running ------------------------------------------------------------------------- */
+/* ---- Running --------------------------------------------------------------------- */
 
 static int
 show(const struct args *args, int64_t last_us)

@@ -29,7 +29,7 @@ static const struct settings_table *const tables[] = { &settings_collector,
 						       &settings_topology,
 						       &settings_scheduler, NULL };
 
-/* ---- show ------------------------------------------------------------------------- */
+/* ---- show ------------------------------------------------------------------------ */
 
 /* One value of a daemon's settings, of a plain section or of one with a name. */
 struct value {
@@ -265,7 +265,7 @@ static const struct cli_verb verb_config_show = {
 	.run = run_show,
 };
 
-/* ---- check ------------------------------------------------------------------------ */
+/* ---- check ----------------------------------------------------------------------- */
 
 /* Prints faults as lines, or as items of an array. */
 struct fault_output {
@@ -354,7 +354,7 @@ static const struct cli_verb verb_config_check = {
 	.run = run_check,
 };
 
-/* ---- config ------------------------------------------------------------------------ */
+/* ---- config ---------------------------------------------------------------------- */
 
 static const struct cli_verb *const subverbs[] = { &verb_config_show,
 						   &verb_config_check, NULL };

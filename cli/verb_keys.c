@@ -40,7 +40,7 @@ parse(const struct cli_verb *verb, int argc, char **argv, const char **ret_direc
 	return cli_parse(verb, opts, argc, argv);
 }
 
-/* ---- new ------------------------------------------------------------------------------- */
+/* ---- new ------------------------------------------------------------------------- */
 
 static int
 run_new(int argc, char **argv)
@@ -74,7 +74,7 @@ static const struct cli_verb verb_keys_new = {
 	.operands = "",
 };
 
-/* ---- allow, server --------------------------------------------------------------------- */
+/* ---- allow, server --------------------------------------------------------------- */
 
 /* A key as typed, or read from a file of that name or "-". */
 static int
@@ -160,7 +160,7 @@ static const struct cli_verb verb_keys_server = {
 	.max_operands = 1,
 };
 
-/* ---- show ------------------------------------------------------------------------------- */
+/* ---- show ------------------------------------------------------------------------ */
 
 static void
 print_json(const struct bus_keys *keys)
@@ -234,7 +234,7 @@ static const struct cli_verb verb_keys_show = {
 	.operands = "",
 };
 
-/* ---- keys -------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------ */
 
 static const struct cli_verb *const subverbs[] = { &verb_keys_new, &verb_keys_allow,
 						   &verb_keys_server, &verb_keys_show,

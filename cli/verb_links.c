@@ -36,7 +36,7 @@ struct picked {
 	size_t n_of;                               /* Number of links found. */
 };
 
-/* ---- Picking ---------------------------------------------------------------------- */
+/* ---- Picking --------------------------------------------------------------------- */
 
 static bool
 is_of_tier(const struct contention_link *link, const char *tier)

@@ -166,7 +166,7 @@ profile_file(const struct args *args, const char *path, struct results *results,
 	return error;
 }
 
-/* ---- Running jobs ----------------------------------------------------------------- */
+/* ---- Running jobs ---------------------------------------------------------------- */
 
 /* Adds a job's newest profile, or prints why it has none. */
 static void

@@ -37,7 +37,7 @@ struct args {
 
 /* When the frames of a host are due. */
 struct pace {
-	int64_t first_ns, due_ns; /* Of its first frame: its own time, and ours. */
+	int64_t first_ns, due_ns; /* Of its first frame: by the host, and here. */
 	int64_t last_ns;
 };
 

@@ -19,7 +19,7 @@
 
 static const struct cli_verb verb_collector_run, verb_collector_job;
 
-/* ---- run ------------------------------------------------------------------------------- */
+/* ---- run ------------------------------------------------------------------------- */
 
 static int
 run_run(int argc, char **argv)
@@ -61,7 +61,7 @@ static const struct cli_verb verb_collector_run = {
 	.run = run_run,
 };
 
-/* ---- job ------------------------------------------------------------------------------- */
+/* ---- job ------------------------------------------------------------------------- */
 
 static int
 run_job(int argc, char **argv)
@@ -115,7 +115,7 @@ static const struct cli_verb verb_collector_job = {
 	.run = run_job,
 };
 
-/* ---- The program ------------------------------------------------------------------------- */
+/* ---- The program ----------------------------------------------------------------- */
 
 /* clang-format off */
 static const struct cli_verb *const verbs[] = {

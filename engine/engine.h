@@ -17,10 +17,9 @@
  * nanoseconds.  Latency is zero.  Names, tables, percentiles and policies are in
  * sim/ and scheduler/core.
  *
- * Cost: O(flows whose rate may change) per event, see fluid.h; an uncontended
- * job costs an event an iteration, whatever its number of flows.  Adding a job
- * costs O(all flows) once at the next engine_run(), so add many at a time; also
- * those that arrive later.
+ * Cost: O(flows whose rate may change) per event, see fluid.h; an uncontended job costs
+ * one event per iteration for any number of flows.  Adding a job costs O(all flows)
+ * once at the next engine_run(), so add many at a time, also later ones.
  */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
@@ -54,7 +53,7 @@ enum engine_pacing {
 	ENGINE_PACE_REALIGN, /* CASSINI's agent: off by more than the deadband,
 			      * wait for the next point of the grid. */
 	ENGINE_PACE_GATE,    /* Work-conserving slots: wait only while another
-			      * gated job uses a link of ours; by slot order. */
+			      * gated job uses one of its links. */
 	ENGINE_PACE_STEER,   /* The observer's 'wait_ns' returns the waits. */
 };
 

@@ -2,10 +2,10 @@
 /*
  * event_queue.h - the event queue: for every job, the time of its next event.
  *
- * An indexed 4-ary heap with at most one entry a job.  A key may be a lower
- * bound of the true time: the owner of the queue then looks at the job, finds
- * nothing to do, and sets the true time.  Setting a key is O(log n) with a
- * small constant; a key that does not move its entry costs one comparison.
+ * An indexed 4-ary heap with at most one entry per job.  A key may be a lower bound of
+ * the true time: the owner then checks the job, finds nothing due, and sets the true
+ * time.  Setting a key is O(log n) with a small constant; a key that does not move its
+ * entry costs one comparison.
  */
 #ifndef ENGINE_EVENT_QUEUE_H
 #define ENGINE_EVENT_QUEUE_H

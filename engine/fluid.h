@@ -9,7 +9,7 @@
  * its path that is full and on which no flow has a higher level.  That link is
  * the flow's bottleneck.  There is exactly one such allocation.
  *
- * What makes it quick, none of it approximate:
+ * Exact methods that make it fast:
  *
  * - A link over which the caps of all flows that could ever be there at once
  *   sum to no more than its capacity can never bind: flows do not even list it
@@ -20,8 +20,8 @@
  *   others being frozen; see fluid_solve.c.
  * - Where few flows can ever meet (a 'part'), the rates are a function of which
  *   of them are active, and are remembered; see fluid_memo.c.
- * - A flow carries the time at which it will end; nothing of it is touched
- *   until its rate changes.
+ * - A flow stores the time at which it will end, and is not updated until its
+ *   rate changes.
  *
  * Rates are bits per second, times nanoseconds since the start.  This header
  * is for the files of engine (and tests); it opens its structs because
@@ -209,7 +209,7 @@ uint32_t fluid_add_flow(struct fluid *fl, uint32_t owner, uint32_t group,
 void fluid_retire(struct fluid *fl, uint32_t flow);
 
 /*
- * Decides anew which links are live, after flows were added or retired.  Flows
+ * Decides again which links are live, after flows were added or retired.  Flows
  * that are active stay so; the next fluid_solve() fills all of them.
  */
 void fluid_rebuild(struct fluid *fl);

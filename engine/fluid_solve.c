@@ -25,10 +25,10 @@
  * lambda_l:  with W the weights of the flows of A on l, and W' those of all its
  * flows,  lambda_l >= max(R_l / W, C_l / W').
  *
- * What it costs:  O(members of the links that A meets + fillings * those links).
+ * Cost:  O(members of the links that A meets + fillings * those links).
  * A set of tens of flows takes some microseconds, less of which goes into sums
  * than into branches that no CPU predicts: is this flow frozen, has this link a
- * slot.  The inner loops have none; they add 0 times what does not count.
+ * slot.  The inner loops have none; they multiply ignored terms by 0.
  */
 #include <float.h>
 

@@ -3,7 +3,7 @@
  * gate.c - the send gate: work-conserving slots on links that could be exceeded.
  *
  * A gated job that is about to send waits only while another gated job sends over a
- * link of its path and the two together could exceed that link.  It asks for all of its
+ * link of its path and the two together could exceed that link.  It requests all of its
  * links at once and holds none while it waits, so there is no deadlock.  A slot is the
  * time at which the job's plan wanted to send: its grid, or without one the time at
  * which it asked.  Waiting jobs go in the order of their slots, each as soon as it can,

@@ -11,7 +11,7 @@
  *	keep    what running jobs keep when there is a new plan
  *
  * Each mechanism is a file.  It has its own state, which starts zeroed, and never
- * reads the state of another mechanism.  It is told of events (on_event) and may ask
+ * reads the state of another mechanism.  It receives events (on_event) and may ask
  * to be called at a time without an event (wakeup_s). Mechanisms are pure and
  * deterministic: ties go by the rule in the mechanism's comment, then by submission,
  * then by id; randomness comes from the stream that init receives.

@@ -97,7 +97,7 @@ merge(const uint32_t *a, uint32_t n_a, const uint32_t *b, uint32_t n_b,
 	memcpy(out, n_a ? a : b, (n_a ? n_a : n_b) * sizeof *out);
 }
 
-/* Natural merge sort: neighbouring runs are merged until there is one. */
+/* Natural merge sort: neighboring runs are merged until there is one. */
 void
 order_sort(uint32_t *ids, uint32_t n, const double *keys, uint32_t *scratch)
 {

@@ -8,7 +8,7 @@
 
 #include "policies/mechanism.h"
 
-/* order_key.c: by one key of each job, computed anew each time. */
+/* order_key.c: by one key of each job, recomputed each time. */
 extern const struct pol_order order_fifo;          /* By arrival; strict. */
 extern const struct pol_order order_fifo_backfill; /* By arrival; skip. */
 extern const struct pol_order order_smallest;      /* Fewest GPUs. */

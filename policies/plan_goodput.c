@@ -10,10 +10,10 @@
  * one ended.
  *
  * A job whose goodput is still unknown gets one GPU. A job that never reports is as
- * fast as it has GPUs, up to what it asked for; if it is not elastic it gets that or
+ * fast as it has GPUs, up to its request; if it is not elastic it gets that or
  * nothing.  Then the number of jobs without GPUs dominates the value.  The weight of
  * such a job grows with its waiting time: otherwise small jobs would go before large
- * ones for ever.
+ * ones indefinitely.
  */
 #include <math.h>
 #include <string.h>

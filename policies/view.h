@@ -35,7 +35,7 @@ struct pol_job {
 	uint32_t n_gpus, max_gpus; /* max_gpus above n_gpus: it is elastic. */
 	uint32_t user, vc, model;  /* Numbers of names; POL_NONE: unknown. */
 	int32_t priority;          /* Higher goes first, where a policy uses it. */
-	double duration_s;         /* Isolated, on what it asked for: an oracle. */
+	double duration_s;         /* Isolated, with its request: an oracle. */
 	double predicted_s;        /* By a user or a model; NAN: unknown. */
 	double iteration_s;        /* Isolated; NAN: unknown. */
 	double stage_s[3];         /* Its loading, GPU and network time; or NAN. */

@@ -11,7 +11,7 @@
 #include "topology/route.h"
 #include "topology/topo.h"
 
-/* ---- Tiers ------------------------------------------------------------------------ */
+/* ---- Tiers ----------------------------------------------------------------------- */
 
 /* Capacity of links that enter each node from below, and that leave it upward. */
 struct load {

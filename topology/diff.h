@@ -69,7 +69,7 @@ struct diff {
 	uint32_t n_compared; /* Of these: seen, or one of the findings. */
 	uint32_t n_renamed;  /* Of these: at ports with another name. */
 	uint32_t n_outside;  /* Seen, but with an end outside the plan. */
-	uint32_t n_heard;    /* Nodes that reported their neighbours. */
+	uint32_t n_heard;    /* Nodes that reported their neighbors. */
 	uint32_t n_old;      /* Nodes whose last report is too old: not used. */
 	uint32_t n_strange;  /* Nodes that reported and are not in the plan. */
 };

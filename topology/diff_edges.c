@@ -2,9 +2,9 @@
 /*
  * diff_edges.c - reports of many nodes become cables between two ends each.
  *
- * Both nodes at a cable may report it, under names that differ: the neighbour's
- * port is known by its id and by its description.  Where reports contradict each other,
- * what both ends say comes first, and then what comes first in order.
+ * Both nodes of a cable may report it, under different names: the neighbor's port is
+ * known by its id and by its description.  If reports contradict each other, those of
+ * both ends win, then those first in order.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 /*
  * in_hypernodes.c - the reader of Volcano's HyperNodes.
  *
- * They are a list of objects (JSON), or manifests and lists (YAML, as the API server
- * writes them, too).  First their names, then their members, then those that have
- * something below them become a topology.conf.
+ * The input is a list of objects (JSON), or manifests and lists (YAML, also as the API
+ * server writes them).  The reader takes their names, then their members, and converts
+ * those with members to a topology.conf.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ struct hypernodes {
 	struct err *err;
 };
 
-/* ---- HyperNodes ------------------------------------------------------------------------- */
+/* ---- HyperNodes ------------------------------------------------------------------ */
 
 /* The tier: a number, or in YAML a text. */
 static int
@@ -117,7 +117,7 @@ read_hypernode(struct hypernodes *h, const struct json *item)
 	return 0;
 }
 
-/* ---- Members ---------------------------------------------------------------------------- */
+/* ---- Members --------------------------------------------------------------------- */
 
 /* The target of a selector's matches. */
 struct finding {
@@ -316,7 +316,7 @@ read_members(struct hypernodes *h, uint32_t number)
 	return 0;
 }
 
-/* ---- The tree --------------------------------------------------------------------------- */
+/* ---- The tree -------------------------------------------------------------------- */
 
 static int
 by_tier(const void *a, const void *b, void *ctx)

@@ -47,7 +47,7 @@ struct reader {
 /* ---- Lines ----------------------------------------------------------------------- */
 
 /*
- * Data rate of one lane in Gb/s: signalling rate times 8/10 for SDR to QDR, 64/66
+ * Data rate of one lane in Gb/s: signaling rate times 8/10 for SDR to QDR, 64/66
  * for FDR10 to EDR; from HDR on the names are the data rate (InfiniBand roadmap).
  */
 static double

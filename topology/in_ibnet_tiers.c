@@ -11,7 +11,7 @@
 struct graph {
 	size_t n;
 	size_t *first;      /* Owned.  n + 1. */
-	uint32_t *others;   /* Owned.  Neighbours of i: [first[i], first[i + 1]). */
+	uint32_t *others;   /* Owned.  Neighbors of i: [first[i], first[i + 1]). */
 	size_t *n_to_hosts; /* Owned.  Cable ends at hosts, by switch. */
 	bool *is_leaf;      /* Owned. */
 };

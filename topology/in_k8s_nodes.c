@@ -2,10 +2,10 @@
 /*
  * in_k8s_nodes.c - the reader of Kubernetes Nodes, whose labels name their switches.
  *
- * Cloud providers and topograph have each their own keys, and topograph changed its own
- * twice: the lists below are tried, closest switch first.  A switch is known by its name,
- * which has to be of one tier, and hang on one switch above; where names hold only within
- * that one, they are made of both.
+ * Each cloud provider has its own keys, and topograph has changed its own twice: the
+ * lists below are tried in order, closest switch first.  A switch is identified by its
+ * name, must be of one tier and have one switch above; where names are unique only
+ * within that switch, both names are joined.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -54,7 +54,7 @@ topo_note(const struct topo_read_opts *opts, const char *fmt, ...)
 	opts->on_note(opts->ctx, text);
 }
 
-/* ---- Nodes ------------------------------------------------------------------------------ */
+/* ---- Nodes ----------------------------------------------------------------------- */
 
 /* The slots of a Node: a quantity, a whole number for unshared resources. */
 static int
@@ -181,7 +181,7 @@ k8s_node_label(const struct k8s_nodes *nodes, const struct k8s_node *node,
 		       : NULL;
 }
 
-/* ---- Switches --------------------------------------------------------------------------- */
+/* ---- Switches -------------------------------------------------------------------- */
 
 struct label_switch {
 	uint32_t tier;       /* From 0, the lowest. */
@@ -368,7 +368,7 @@ read_path(struct labels *l, uint32_t number)
 	return 0;
 }
 
-/* ---- The tree --------------------------------------------------------------------------- */
+/* ---- The tree -------------------------------------------------------------------- */
 
 /* Switches as lines of a topology.conf, closest first. */
 static void

@@ -63,7 +63,7 @@ value_of(const struct reader *rd, const struct json *object, const char *key)
 	return *value ? value : NULL;
 }
 
-/* One neighbour of one interface. */
+/* One neighbor of one interface. */
 static int
 read_interface(struct reader *rd, const struct json *item)
 {

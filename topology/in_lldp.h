@@ -19,7 +19,7 @@ struct observed_node;
 #define LLDP_MAX_BYTES ((size_t)4 << 20) /* A thousand ports, all details. */
 
 /*
- * Adds the neighbours in the text to 'report', which the caller has named, and sets
+ * Adds the neighbors in the text to 'report', which the caller has named, and sets
  * 'has_neighbours'.  Returns 0 or -EINVAL with 'err' filled.
  */
 int lldp_read(const char *file, const char *text, size_t length,

@@ -18,7 +18,7 @@
 const char *const slurm_key_names[] = { "SwitchName", "Switches", "Nodes",
 					"LinkSpeed",  "Level",    NULL };
 
-/* ---- Names to edges ---------------------------------------------------------------- */
+/* ---- Names to edges -------------------------------------------------------------- */
 
 /* The target of the names of one line. */
 struct expansion {

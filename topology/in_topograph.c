@@ -11,8 +11,8 @@
  *	the graph engine's JSON    "instances", each with "network_layers", leaf first
  *
  * None of them names ports or speeds, and blocks (NVLink domains) are no cables of the
- * network.  So all of them say as much as a topology.conf, and become the text of one,
- * each switch a line; what is wrong in one is told with the switch's line in the YAML.
+ * network.  So each form is converted to the text of a topology.conf, one line per
+ * switch; an error in a line is reported with the switch's line in the YAML.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -37,7 +37,7 @@ struct reader {
 	struct err *err;
 };
 
-/* ---- YAML ----------------------------------------------------------------------------- */
+/* ---- YAML ------------------------------------------------------------------------ */
 
 /* True for a valid list of names of Slurm: no blanks, quotes or line ends. */
 static bool
@@ -199,7 +199,7 @@ read_yaml(struct reader *rd, const char *file, const struct json *root)
 		       "of the network's cables");
 }
 
-/* ---- JSON of the graph engine ----------------------------------------------------------- */
+/* ---- JSON of the graph engine ---------------------------------------------------- */
 
 struct graph {
 	struct strtab *switches; /* By number: the members. */

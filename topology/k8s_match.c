@@ -2,9 +2,9 @@
 /*
  * k8s_match.c - the nodes that a selector of HyperNodes matches.
  *
- * Volcano takes a regular expression of Go (RE2), which has to have a match anywhere in the
- * name.  POSIX has others; those that both read alike are what follows, and all else is
- * refused rather than taken for something near:
+ * Volcano uses regular expressions of Go (RE2), which must match anywhere in the name.
+ * POSIX differs, so only expressions that both read alike are accepted, as follows; all
+ * others are refused:
  *
  *	expression   branches with '|', none of them empty
  *	branch       pieces: an atom, with one of * + ? {N} {N,M} behind it, or none
@@ -12,8 +12,8 @@
  *	             a count); '[...]' of letters, digits, "._-", ranges, '^' as the
  *	             first; '(' expression ')' (not with {})
  *
- * Counts are small, and an expression is compiled again now and then, as matching one
- * keeps what it learned of names.
+ * Counts are small.  An expression is compiled again from time to time, because
+ * matching keeps a cache of names.
  */
 #include <errno.h>
 #include <regex.h>
@@ -35,7 +35,7 @@
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZ" \
 	"0123456789"
 
-/* ---- Regular expressions -------------------------------------------------------------- */
+/* ---- Regular expressions --------------------------------------------------------- */
 
 /* The kind of the previous item. */
 enum before {
@@ -195,7 +195,7 @@ k8s_match_pattern(const struct json_doc *doc, const struct json *pattern,
 	return 0;
 }
 
-/* ---- Labels ----------------------------------------------------------------------------- */
+/* ---- Labels ---------------------------------------------------------------------- */
 
 /* 1 if a Node's labels have all of 'wanted', 0 if not, -EINVAL. */
 static int

@@ -2,8 +2,8 @@
 /*
  * links_netlink.c - interfaces of this network namespace, by libnl-route and ethtool.
  *
- * After each change all links are asked for anew: a message may have been lost
- * (ENOBUFS), and a dump of a few dozen is cheap.
+ * Each change triggers a new dump of all links: a message may have been lost (ENOBUFS),
+ * and a dump of a few dozen links is cheap.
  */
 #include "topology/links_netlink.h"
 

@@ -25,7 +25,7 @@
 #define OBSERVED_MAX_NODES      100000
 #define OBSERVED_MAX_PORTS      4096      /* Of one node. */
 #define OBSERVED_MAX_NEIGHBOURS 16        /* Of one port; a hub has many. */
-#define OBSERVED_MAX_ITEMS      (1 << 22) /* Ports and neighbours of all nodes together. */
+#define OBSERVED_MAX_ITEMS      (1 << 22) /* Ports and neighbors of all nodes. */
 
 enum observed_state {
 	OBSERVED_STATE_UNKNOWN,
@@ -59,7 +59,7 @@ struct observed_node {
 	bool has_links;        /* It has states and speeds of ports. */
 	bool has_neighbours;   /* It has neighbors, possibly none. */
 	int64_t heard_us;      /* Of the last report; wall clock. */
-	int64_t neighbours_us; /* Of the last one with neighbours; 0: none yet. */
+	int64_t neighbours_us; /* Of the last one with neighbors; 0: none yet. */
 	VEC(struct observed_port) ports; /* Ascending by name. */
 };
 
@@ -75,7 +75,7 @@ struct observed_port *observed_node_port(struct observed_node *node, const char 
 /* The port of that name, or NULL. */
 const struct observed_port *observed_node_find_port(const struct observed_node *node,
 						    const char *name);
-/* Adds a neighbour, once; 'peer_port' and 'alias' may be NULL.  0 or -E2BIG. */
+/* Adds a neighbor, once; 'peer_port' and 'alias' may be NULL.  0 or -E2BIG. */
 int observed_port_add(struct observed_port *port, const char *node,
 		      const char *peer_port, const char *alias, double bps);
 

@@ -18,7 +18,7 @@
 #define MAX_GBPS (TOPO_MAX_BPS / 1e9)
 #define MAX_US   9e15
 
-/* ---- Writing ---------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------- */
 
 static void
 write_port(const struct observed_port *port, struct jsonw *w)
@@ -72,7 +72,7 @@ observed_json_members(const struct observed *seen, int64_t at_us, struct jsonw *
 	jsonw_end(w);
 }
 
-/* ---- Reading ---------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------- */
 
 static int
 read_neighbour(const struct json_doc *doc, const struct json *value,

@@ -35,7 +35,7 @@ check_hosts(const struct topo *topo, struct err *err)
 	return 0;
 }
 
-/* ---- HyperNodes ------------------------------------------------------------------------ */
+/* ---- HyperNodes ------------------------------------------------------------------ */
 
 /* Appends a valid Kubernetes name: the same, or a shortened one with a hash. */
 static void
@@ -174,7 +174,7 @@ topo_hypernodes_write(const struct topo *topo, FILE *out, struct err *err)
 	return r;
 }
 
-/* ---- Labels ---------------------------------------------------------------------------- */
+/* ---- Labels ---------------------------------------------------------------------- */
 
 /* Checks that labels can express the fabric.  Returns 0 or -EINVAL. */
 static int

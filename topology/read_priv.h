@@ -33,7 +33,7 @@ int topo_tree_read(const char *file, const char *text, size_t length,
 		   const struct topo_read_opts *opts, const struct topo_tree_opts *tree,
 		   struct topo **ret_topo, struct err *err);
 
-/* ---- Kubernetes ---------------------------------------------------------------------- */
+/* ---- Kubernetes ------------------------------------------------------------------ */
 
 struct k8s_node {
 	const char *name;           /* Borrowed from the document. */

@@ -68,7 +68,7 @@ service_set_lldp(struct service *s, enum service_lldp state)
 	s->lldp = state;
 }
 
-/* ---- Announcements ---------------------------------------------------------------- */
+/* ---- Announcements --------------------------------------------------------------- */
 
 /* A document written to memory. */
 struct text {
@@ -187,7 +187,7 @@ service_report(struct service *s, struct observed_node *report, int64_t now_us)
 	return observed_update(s->seen, report, on_seen_change, s);
 }
 
-/* ---- The plan --------------------------------------------------------------------- */
+/* ---- The plan -------------------------------------------------------------------- */
 
 static void
 log_plan_change(void *ctx, const char *text)
@@ -241,7 +241,7 @@ service_set_plan(struct service *s, struct topo *plan, const char *file, int64_t
 	topo_unref(before);
 }
 
-/* ----Plan and reports --------------------------------------------------------------- */
+/* ----Plan and reports ------------------------------------------------------------- */
 
 void
 service_compare(struct service *s)

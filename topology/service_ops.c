@@ -44,7 +44,7 @@ struct request {
 	struct jsonw w;
 };
 
-/* ---- Replies ----------------------------------------------------------------------- */
+/* ---- Replies --------------------------------------------------------------------- */
 
 static FILE *
 open_reply(char **bytes, size_t *length)
@@ -115,7 +115,7 @@ need_plan(struct request *rq)
 	return refuse(rq, 503, "no_plan", "start it with one: antiphase-topology FILE");
 }
 
-/* ---- health ------------------------------------------------------------------------ */
+/* ---- health ---------------------------------------------------------------------- */
 
 static int
 answer_health(struct request *rq, struct strbuf *reply)
@@ -144,7 +144,7 @@ answer_health(struct request *rq, struct strbuf *reply)
 	return 0;
 }
 
-/* ---- snapshot ---------------------------------------------------------------------- */
+/* ---- snapshot -------------------------------------------------------------------- */
 
 /* The plan's own document, as the value of a key of the reply. */
 static int
@@ -165,7 +165,7 @@ answer_snapshot(struct request *rq, struct strbuf *reply)
 	return 0;
 }
 
-/* ---- lookup ------------------------------------------------------------------------ */
+/* ---- lookup ---------------------------------------------------------------------- */
 
 struct hosts {
 	struct request *rq;
@@ -382,7 +382,7 @@ answer_lookup(struct request *rq, struct strbuf *reply)
 		      "\"hosts\" and \"collective\", or \"node\" and \"interface\"");
 }
 
-/* ---- diff, seen --------------------------------------------------------------------- */
+/* ---- diff, seen ------------------------------------------------------------------ */
 
 static int
 answer_diff(struct request *rq, struct strbuf *reply)
@@ -445,7 +445,7 @@ answer_seen(struct request *rq, struct strbuf *reply)
 	return 0;
 }
 
-/* ----All requests -------------------------------------------------------------------- */
+/* ----All requests ----------------------------------------------------------------- */
 
 static int
 answer(struct request *rq, const char *word, struct strbuf *reply)

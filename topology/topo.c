@@ -2,9 +2,9 @@
 /*
  * topo.c - the fabric snapshot and its builder.
  *
- * Names of nodes and of ports are interned, so a link costs 40 bytes whatever it
- * is called.  A table from (node, port) to the link that leaves there serves two
- * purposes: it finds ports that are cabled twice, and links by their name.
+ * Names of nodes and ports are interned, so a link takes 40 bytes whatever its name.  A
+ * table from (node, port) to the link that leaves there serves two purposes: it finds
+ * ports that are cabled twice, and links by their name.
  */
 #include "topology/topo.h"
 

@@ -60,7 +60,7 @@ struct daemon {
 
 static const struct cli_verb verb_daemon;
 
-/* ---- Settings ---------------------------------------------------------------------- */
+/* ---- Settings -------------------------------------------------------------------- */
 
 static const char *
 text(const struct daemon *d, const char *key)
@@ -74,7 +74,7 @@ seconds(const struct daemon *d, const char *key)
 	return settings_integer(d->settings, "topology", key);
 }
 
-/* ---- The plan --------------------------------------------------------------------- */
+/* ---- The plan -------------------------------------------------------------------- */
 
 static int
 read_plan(const char *path, struct topo **ret_plan, struct err *err)
@@ -99,7 +99,7 @@ tell_status(const struct daemon *d)
 		      topo_n_links(plan));
 }
 
-/* ---- This host -------------------------------------------------------------------- */
+/* ---- This host ------------------------------------------------------------------- */
 
 static void
 on_lldp(void *ctx, const char *said, size_t n, const struct err *why)
@@ -174,7 +174,7 @@ on_tick(void *ctx, int64_t now_ns, int64_t missed)
 	service_tick(d->service, clk_wall_us());
 }
 
-/* ---- SIGHUP ------------------------------------------------------------------------- */
+/* ---- SIGHUP ---------------------------------------------------------------------- */
 
 /* Resets the timer if the interval has changed. */
 static void
@@ -221,7 +221,7 @@ on_hangup(void *ctx, int signal)
 	tell_status(d);
 }
 
-/* ---- Others ------------------------------------------------------------------------ */
+/* ---- Others ---------------------------------------------------------------------- */
 
 static void
 on_request(void *ctx, const struct http_request *request, struct http_reply *reply)
@@ -284,7 +284,7 @@ on_stop(void *ctx, int signal)
 	loop_stop(d->loop, CLI_OK);
 }
 
-/* ---- Start and end ------------------------------------------------------------------ */
+/* ---- Start and end --------------------------------------------------------------- */
 
 static int
 open_sockets(struct daemon *d, struct err *err)

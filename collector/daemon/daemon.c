@@ -46,7 +46,7 @@
 /* Totals of more series than this are written once a second, not at every tick. */
 #define MANY_SERIES 2048
 
-/* ---- Ticks ------------------------------------------------------------------------------- */
+/* ---- Ticks ----------------------------------------------------------------------- */
 
 static void
 save_totals(struct collector *c, int64_t now_ns)
@@ -123,7 +123,7 @@ on_second(void *ctx, int64_t now_ns, int64_t missed)
 		      top_jobs_n_seen(c->top));
 }
 
-/* ---- Signals ------------------------------------------------------------------------------ */
+/* ---- Signals --------------------------------------------------------------------- */
 
 static void
 on_end_signal(void *ctx, int signal)
@@ -158,7 +158,7 @@ on_hangup(void *ctx, int signal)
 	notify_send("READY=1");
 }
 
-/* ---- The whole ------------------------------------------------------------------------------ */
+/* ---- The whole ------------------------------------------------------------------- */
 
 static void
 start(struct collector *c)

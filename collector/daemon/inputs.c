@@ -28,7 +28,7 @@ job_of_cgroup(void *ctx, const char *path, char ret_name[TELE_MAX_NAME + 1])
 	return c->cgroups && cgroups_job_of_path(c->cgroups, path, ret_name);
 }
 
-/* ---- Up ------------------------------------------------------------------------------ */
+/* ---- Up -------------------------------------------------------------------------- */
 
 static bool
 fill_events(void *ctx, struct tele_frame *frame)
@@ -80,7 +80,7 @@ collector_inputs_second(struct collector *c, int64_t now_ns,
 	}
 }
 
-/* ---- Down ---------------------------------------------------------------------------- */
+/* ---- Down ------------------------------------------------------------------------ */
 
 static void
 take_orders(struct collector *c, const char *text, size_t n)
@@ -130,7 +130,7 @@ open_orders(struct collector *c, struct err *err)
 	return rc;
 }
 
-/* ---- Both ---------------------------------------------------------------------------- */
+/* ---- Both ------------------------------------------------------------------------ */
 
 static int
 open_events(struct collector *c, struct err *err)

@@ -30,7 +30,7 @@ static const char *const kind_words[] = {
 	[TELE_PACE] = "pace",
 };
 
-/* ---- Interfaces ------------------------------------------------------------------------ */
+/* ---- Interfaces ------------------------------------------------------------------ */
 
 enum total {
 	TOTAL_BYTES,
@@ -193,7 +193,7 @@ write_jobs(const struct collector *c, struct metrics *m)
 		      "Registered control groups that no longer exist.");
 }
 
-/* ---- The collector itself ------------------------------------------------------------- */
+/* ---- The collector itself -------------------------------------------------------- */
 
 static void
 write_sources(const struct collector *c, struct metrics *m)

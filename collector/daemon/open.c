@@ -33,7 +33,7 @@
 #include "lib/wire/bus.h"
 #include "lib/wire/rec.h"
 
-/* ---- As root -------------------------------------------------------------------------------- */
+/* ---- As root --------------------------------------------------------------------- */
 
 static int
 no_runtime_dir(const struct config *config, int error, struct err *err)

@@ -46,7 +46,7 @@ doctor_line(const struct doctor *doctor, const char *fmt, ...)
 	return text;
 }
 
-/* ---- Output ---------------------------------------------------------------------------- */
+/* ---- Output ---------------------------------------------------------------------- */
 
 void
 doctor_print(const struct doctor *doctor, FILE *out)

@@ -25,7 +25,7 @@
 static const char as_root[] =
 	"look again as root, or as the collector's user under systemd";
 
-/* ---- eBPF -------------------------------------------------------------------------------- */
+/* ---- eBPF ------------------------------------------------------------------------ */
 
 /* True if the settings require eBPF. */
 static bool
@@ -164,7 +164,7 @@ doctor_check_lockdown(struct doctor *doctor)
 	free(line);
 }
 
-/* ---- Control groups ------------------------------------------------------------------------ */
+/* ---- Control groups -------------------------------------------------------------- */
 
 void
 doctor_check_cgroups(struct doctor *doctor)
@@ -192,7 +192,7 @@ doctor_check_cgroups(struct doctor *doctor)
 	free(text);
 }
 
-/* ---- The clock ------------------------------------------------------------------------------ */
+/* ---- The clock ------------------------------------------------------------------- */
 
 void
 doctor_check_clock(struct doctor *doctor)

@@ -28,7 +28,7 @@
 
 #define ASK_NS INT64_C(500000000)
 
-/* ---- Queues --------------------------------------------------------------------------------- */
+/* ---- Queues ---------------------------------------------------------------------- */
 
 struct queues {
 	int ifindex;
@@ -100,7 +100,7 @@ read_queues(struct queues *queues)
 	return rc;
 }
 
-/* ---- One interface ----------------------------------------------------------------------------- */
+/* ---- One interface --------------------------------------------------------------- */
 
 static void
 look_at_programs(struct doctor *doctor, const char *name, int ifindex)
@@ -279,7 +279,7 @@ doctor_check_interfaces(struct doctor *doctor)
 	free(path);
 }
 
-/* ---- The bus ----------------------------------------------------------------------------------- */
+/* ---- The bus --------------------------------------------------------------------- */
 
 /* Whether a collector answers at the control socket of the settings. */
 static bool

@@ -52,7 +52,7 @@ mend_comma(char *text)
 		at[1] = ',';
 }
 
-/* ---- Samples -------------------------------------------------------------------------- */
+/* ---- Samples --------------------------------------------------------------------- */
 
 static int
 get_count(const struct json_doc *doc, const struct json *object, const char *key,
@@ -154,7 +154,7 @@ parse_all(const struct json_doc *doc, struct strtab *names, struct hft *hft,
 	return 0;
 }
 
-/* ---- What the counts count --------------------------------------------------------------- */
+/* ---- What the counts count ------------------------------------------------------- */
 
 static int
 by_time(const void *a, const void *b)
@@ -246,7 +246,7 @@ hft_read(const char *file, enum hft_counts counts, struct hft *ret_hft, struct e
 	return error;
 }
 
-/* ---- As a source ---------------------------------------------------------------------------- */
+/* ---- As a source ----------------------------------------------------------------- */
 
 struct hft_source {
 	struct source source;

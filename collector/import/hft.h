@@ -43,7 +43,7 @@ struct hft_sample {
 	int64_t time_ns; /* Wall clock. */
 	uint32_t port;   /* Index in 'ports'. */
 	bool has_out, has_in;
-	uint64_t out_bytes, in_bytes; /* Cumulative, whatever the file has. */
+	uint64_t out_bytes, in_bytes; /* Always cumulative. */
 };
 
 struct hft_port {

@@ -56,7 +56,7 @@ struct lane {
 	uint64_t n_frames;
 };
 
-/* ---- One file ---------------------------------------------------------------------------- */
+/* ---- One file -------------------------------------------------------------------- */
 
 static int
 open_source(struct lane *lane, char host[TELE_MAX_NAME + 1])
@@ -222,7 +222,7 @@ report(const struct lane *lane)
 		ingest_n_interfaces(lane->ingest), lane->n_frames);
 }
 
-/* ---- All files ------------------------------------------------------------------------------ */
+/* ---- All files ------------------------------------------------------------------- */
 
 /* 0 for a pipe, or for a file that cannot be opened. */
 static uint64_t
@@ -315,7 +315,7 @@ import_files(struct import *import, char **files, size_t n)
 	return error;
 }
 
-/* ---- The verb --------------------------------------------------------------------------------- */
+/* ---- The verb -------------------------------------------------------------------- */
 
 static int
 check_kind(const struct import *import)

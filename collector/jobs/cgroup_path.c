@@ -48,7 +48,7 @@ is(struct part part, const char *word)
 	return part.length == strlen(word) && begins_with(part, word);
 }
 
-/* ---- Slurm ------------------------------------------------------------------------ */
+/* ---- Slurm ----------------------------------------------------------------------- */
 
 /*
  * Whether slurmd puts jobs below this component: with cgroup v2 the scope of
@@ -81,7 +81,7 @@ slurm_name(struct part part, char name[TELE_MAX_NAME + 1])
 	return true;
 }
 
-/* ---- Kubernetes -------------------------------------------------------------------- */
+/* ---- Kubernetes ------------------------------------------------------------------ */
 
 static bool
 is_kubernetes(struct part part)
@@ -131,7 +131,7 @@ kubernetes_name(struct part part, char name[TELE_MAX_NAME + 1])
 	return false;
 }
 
-/* ---- systemd ----------------------------------------------------------------------- */
+/* ---- systemd --------------------------------------------------------------------- */
 
 static bool
 matches_one(const char *name, const char *patterns)
@@ -167,7 +167,7 @@ service_name(struct part part, const char *services, char name[TELE_MAX_NAME + 1
 	return true;
 }
 
-/* ------------------------------------------------------------------------------------ */
+/* ---------------------------------------------------------------------------------- */
 
 /* Names are shown to people and go into metrics. */
 static bool
@@ -210,7 +210,7 @@ cgroup_is_below(const char *path, const char *prefix)
 	return !strncmp(path, prefix, n) && (!path[n] || path[n] == '/');
 }
 
-/* ---- /proc/self/mountinfo ----------------------------------------------------------- */
+/* ---- /proc/self/mountinfo -------------------------------------------------------- */
 
 /* "36 35 98:0 /root /mount/point rw,noatime master:1 - cgroup2 source options" */
 struct mount {

@@ -126,7 +126,7 @@ cgroups_generation(const struct cgroups *cgroups)
 	return cgroups->generation;
 }
 
-/* ---- Names ------------------------------------------------------------------------- */
+/* ---- Names ----------------------------------------------------------------------- */
 
 /* The registration of the longest path that 'path' is in, or NULL.  O(depth). */
 static const struct registration *
@@ -173,7 +173,7 @@ rename_below(struct cgroups *cgroups, const char *path)
 	}
 }
 
-/* ---- Registrations ------------------------------------------------------------------ */
+/* ---- Registrations --------------------------------------------------------------- */
 
 static int
 check_name(const char *name, struct err *err)
@@ -294,7 +294,7 @@ cgroups_registered(const struct cgroups *cgroups, size_t i)
 	return (struct cgroups_registration){ one->name, one->path };
 }
 
-/* ---- Walking the tree ---------------------------------------------------------------- */
+/* ---- Walking the tree ------------------------------------------------------------ */
 
 static void
 note_group(struct cgroups *cgroups, uint64_t id, const char *path)

@@ -49,7 +49,7 @@ is_there(const struct job_registry *registry, const char *path)
 	return so;
 }
 
-/* ---- The file: a line a job, "NAME CGROUP", percent-encoded -------------------------- */
+/* ---- The file: a line a job, "NAME CGROUP", percent-encoded ---------------------- */
 
 static void
 add_word(struct strbuf *out, const char *word, char end)
@@ -204,7 +204,7 @@ job_registry_close(struct job_registry *registry)
 	free(registry);
 }
 
-/* ---- Changes ------------------------------------------------------------------------- */
+/* ---- Changes --------------------------------------------------------------------- */
 
 int
 job_registry_add(struct job_registry *registry, const char *name, const char *path,
@@ -258,7 +258,7 @@ job_registry_n_gone(const struct job_registry *registry)
 	return registry->n_gone;
 }
 
-/* ---- The list ------------------------------------------------------------------------ */
+/* ---- The list -------------------------------------------------------------------- */
 
 static void
 write_json(const struct job_registry *registry, FILE *out)

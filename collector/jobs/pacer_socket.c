@@ -58,7 +58,7 @@ struct pacer_socket {
 	struct log_limit said;
 };
 
-/* ---- The socket ------------------------------------------------------------------- */
+/* ---- The socket ------------------------------------------------------------------ */
 
 static int
 watch(const struct pacer_socket *p, int fd, void *what)
@@ -142,7 +142,7 @@ pacer_socket_n(const struct pacer_socket *p)
 	return n;
 }
 
-/* ---- Job of a pacer ----------------------------------------------------------------- */
+/* ---- Job of a pacer -------------------------------------------------------------- */
 
 static void
 find_job(struct pacer_socket *p, struct peer *peer, int64_t now_ns)
@@ -161,7 +161,7 @@ find_job(struct pacer_socket *p, struct peer *peer, int64_t now_ns)
 	}
 }
 
-/* ---- Rows -------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------ */
 
 static void
 add_row(struct pacer_socket *p, const struct peer *peer, bool is_over)
@@ -214,7 +214,7 @@ pacer_socket_fill(struct pacer_socket *p, struct tele_frame *frame)
 	return is_any;
 }
 
-/* ---- Connections ------------------------------------------------------------------- */
+/* ---- Connections ----------------------------------------------------------------- */
 
 static void
 remember(struct pacer_socket *p, const struct peer *peer)
@@ -336,7 +336,7 @@ accept_all(struct pacer_socket *p, int64_t now_ns)
 	}
 }
 
-/* ---- Packets ----------------------------------------------------------------------- */
+/* ---- Packets --------------------------------------------------------------------- */
 
 /* Returns the reason to end the connection, or NULL. */
 static const char *
@@ -447,7 +447,7 @@ pacer_socket_tick(struct pacer_socket *p, int64_t now_ns)
 	}
 }
 
-/* ---- Orders ------------------------------------------------------------------------ */
+/* ---- Orders ---------------------------------------------------------------------- */
 
 int
 pacer_socket_order(struct pacer_socket *p, const char *job, uint32_t pid,

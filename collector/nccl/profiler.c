@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * profiler.c - libantiphase-nccl-profiler.so: a NCCL profiler plugin that tells the
- * collector of its host when collectives began and ended.
+ * profiler.c - libantiphase-nccl-profiler.so: a NCCL profiler plugin that reports the
+ * begin and end of collectives to the collector of its host.
  *
- * NCCL stops the event of a collective when it is enqueued; when it runs is known
- * from its children: the kernels of its channels, which begin when the stream gets to
- * them, and the network transfers of its channels.  So an event begins with the first
- * kernel (or the first transfer, if there is none) and ends with the last child; it
- * is a launch if there were no children.
+ * NCCL stops the event of a collective when it is enqueued; only its children show when
+ * it runs: the kernels of its channels, which begin when the stream reaches them, and
+ * the network transfers of its channels.  So an event begins with the first kernel (or
+ * the first transfer, without kernels) and ends with the last child; without children
+ * it is a launch.
  *
- * How many children there will be is not known.  A collective is done when it is
- * enqueued, all children so far have ended, and either each of its channels has had a
- * kernel, or a later one has begun to run.
+ * The number of children is not known in advance.  A collective is complete when it is
+ * enqueued, all children so far have ended, and each of its channels has had a kernel
+ * or a later collective has begun to run.
  *
- * It runs in the user's job: it never waits, allocates once a communicator, writes
- * nothing, and whatever fails is only counted.  One lock a communicator, held for a
+ * The plugin runs in the user's job: it never waits, allocates once per communicator,
+ * prints nothing, and only counts failures.  It holds one lock per communicator, for a
  * few instructions or a sendto().
  */
 #include <pthread.h>

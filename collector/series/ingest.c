@@ -38,7 +38,7 @@ struct ingest {
 	struct ingest_counts counts;
 };
 
-/* ---- Totals of an earlier process ---------------------------------------------------- */
+/* ---- Totals of an earlier process ------------------------------------------------ */
 
 static uint32_t
 job_of_row(const struct ingest *ingest, const struct saved_totals_row *row)
@@ -156,7 +156,7 @@ ingest_save(const struct ingest *ingest, struct saved_totals *totals)
 	return n_left_out;
 }
 
-/* ---- What sources say ---------------------------------------------------------------- */
+/* ---- What sources say ------------------------------------------------------------ */
 
 static void
 say_state(const struct ingest_interface *i, const char *what)
@@ -314,7 +314,7 @@ on_lost(void *ctx, uint64_t n)
 	((struct end *)ctx)->ingest->counts.lost += n;
 }
 
-/* ---- The ingest itself ------------------------------------------------------------------ */
+/* ---- The ingest itself ----------------------------------------------------------- */
 
 struct ingest *
 ingest_new(struct binner *binner)

@@ -73,7 +73,7 @@ publisher_counts(const struct publisher *p)
 	return &p->counts;
 }
 
-/* ---- One frame ----------------------------------------------------------------------- */
+/* ---- One frame ------------------------------------------------------------------- */
 
 /* Fills all but the rows. */
 static void
@@ -213,7 +213,7 @@ send_raw(struct publisher *p, int64_t from_ms, int64_t to_ms,
 	p->raw_at_ms = to_ms;
 }
 
-/* ---- Windows ------------------------------------------------------------------------- */
+/* ---- Windows --------------------------------------------------------------------- */
 
 static bool
 is_raw_wanted(const struct publisher *p)

@@ -6,7 +6,7 @@
  * The caller decides when to publish, and callbacks decide where frames go (bus.h, rec.h, a
  * test); this module reads no clock.  Windows are whole bins without gaps between them.  A
  * late caller gets several windows at once; after a delay beyond the binner's memory
- * windows start anew, and frames show the loss as a jump in time.
+ * windows restart, and frames show the loss as a jump in time.
  */
 #ifndef COLLECTOR_SERIES_PUBLISH_H
 #define COLLECTOR_SERIES_PUBLISH_H

@@ -52,7 +52,7 @@ struct sources {
 	struct words names; /* Of interfaces. */
 };
 
-/* ---- Opening --------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------- */
 
 static void
 add_poller(struct sources *sources, struct source *source)
@@ -289,7 +289,7 @@ sources_close(struct sources *sources)
 	free(sources);
 }
 
-/* ---- Polling --------------------------------------------------------------------------- */
+/* ---- Polling --------------------------------------------------------------------- */
 
 static bool
 are_all_at_end(const struct sources *sources)
@@ -426,7 +426,7 @@ sources_poll(struct sources *sources)
 		poll_one(&sources->pollers[i], clk_monotonic_ns());
 }
 
-/* ---- The rest ---------------------------------------------------------------------------- */
+/* ---- The rest -------------------------------------------------------------------- */
 
 uint64_t
 sources_caps(const struct sources *sources)

@@ -3,7 +3,7 @@
  * sources.h - the open sources and their polling
  *
  * "auto" opens eBPF, or netlink if eBPF does not work, and RDMA devices if the host has
- * any.  A source is polled at the interval that it asks for, which may change, and when
+ * any.  A source is polled at the interval that it requests, which may change, and when
  * its descriptor is readable; a source that reads a file is polled as fast as the loop
  * allows.  Each source's status shows how regular the polls were.
  */

@@ -254,7 +254,7 @@ announce(struct netlink_source *s, struct watched *w, const struct source_sink *
 	w->is_known = w->is_announced = true;
 }
 
-/* ---- Counters --------------------------------------------------------------------- */
+/* ---- Counters -------------------------------------------------------------------- */
 
 struct reading {
 	struct rtnl_link_stats64 stats;
@@ -366,7 +366,7 @@ read_link(struct netlink_source *s, struct watched *w, const struct source_sink 
 	return 0;
 }
 
-/* ---- The source ----------------------------------------------------------------------- */
+/* ---- The source ------------------------------------------------------------------ */
 
 static struct netlink_source *
 from_source(const struct source *source)

@@ -64,7 +64,7 @@ look_for_raw(const char *file, bool *ret_has_raw, struct err *err)
 	return error < 0 ? error : 0;
 }
 
-/* ---- One frame -------------------------------------------------------------------- */
+/* ---- One frame ------------------------------------------------------------------- */
 
 /* Gives the frame's interfaces and jobs the sink's numbers. */
 static void
@@ -192,7 +192,7 @@ emit_lost(struct replay_source *s, const struct source_sink *sink)
 	}
 }
 
-/* ---- The source -------------------------------------------------------------------- */
+/* ---- The source ------------------------------------------------------------------ */
 
 /* Reads on to the host's next frame of a kind with bytes. */
 static int

@@ -56,7 +56,7 @@ from_source(const struct source *source)
 	return (struct text_source *)source;
 }
 
-/* ---- Lines ------------------------------------------------------------------------ */
+/* ---- Lines ----------------------------------------------------------------------- */
 
 static bool
 parse_count(const char *text, uint64_t *ret_count)
@@ -190,7 +190,7 @@ take_line(struct text_source *s, char *line, int64_t now_ns,
 	return true;
 }
 
-/* ---- Bytes ------------------------------------------------------------------------- */
+/* ---- Bytes ----------------------------------------------------------------------- */
 
 /* Counts a malformed line; 'err' keeps the first of a poll. */
 static void
@@ -275,7 +275,7 @@ text_poll(struct source *source, int64_t now_ns, const struct source_sink *sink,
 	return got == 0 ? -ENODATA : error;
 }
 
-/* ---- The source ---------------------------------------------------------------------- */
+/* ---- The source ------------------------------------------------------------------ */
 
 static int64_t
 text_interval_ns(const struct source *source)

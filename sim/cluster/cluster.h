@@ -18,7 +18,7 @@
  * Each round of a policy with rounds is an event, even if nothing else happens: rounds
  * are not skipped, since they change the state of nearly every such policy (deficits,
  * attained service, random draws), and count as decisions.  CLUSTER_MAX_ROUNDS bounds
- * them: an absurdly long job, by an error in its trace, would take for ever.
+ * them: an absurdly long job, by an error in its trace, would never end.
  *
  * Pure; no I/O.
  */

@@ -55,7 +55,7 @@ enum fabric_augment {
 	 */
 	FABRIC_ANTIPHASE,
 	/*
-	 * CASSINI whose agents delay a job once and do not put it back: what they do
+	 * CASSINI with agents that delay a job once without corrections: what they do
 	 * to jobs with unrelated periods is not published.
 	 */
 	FABRIC_CASSINI_ONCE,

@@ -4,7 +4,7 @@
  *
  * Runs the engine until the joint state repeats (Brent's cycle detection: one state is
  * kept), sampled each time the slowest job begins an iteration.  Everything in between
- * then repeats for ever, and the mean is exact.  With jitter, or without repetition
+ * then repeats indefinitely, and the mean is exact.  With jitter, or without repetition
  * within the limits, the result is the mean over iterations that began after the first
  * quarter of the time (or a job's last one), with a standard error from 16 batches of
  * equal time.

@@ -252,7 +252,7 @@ load_fabric(const struct replay_args *args, const char *path,
 	return r;
 }
 
-/* ---- All of it ------------------------------------------------------------------- */
+/* ---- All inputs ------------------------------------------------------------------ */
 
 static struct replay_opts
 opts_of(const struct replay_args *args)

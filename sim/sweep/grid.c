@@ -34,7 +34,7 @@ static const struct {
 static const char *const reserved_sbatch[] = { "array",    "output", "error",
 					       "parsable", "wrap",   NULL };
 
-/* ---- Words ------------------------------------------------------------------------------ */
+/* ---- Words ----------------------------------------------------------------------- */
 
 /*
  * Appends the words of 'text'; "a b" is one.  Returns false if a quote is not closed.
@@ -71,7 +71,7 @@ sweep_words_fini(struct sweep_words *words)
 	vec_free(words);
 }
 
-/* ---- Reading ---------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------- */
 
 struct reader {
 	struct sweep *sweep;
@@ -352,7 +352,7 @@ sweep_fini(struct sweep *sweep)
 	*sweep = (struct sweep){ 0 };
 }
 
-/* ---- Cells ------------------------------------------------------------------------------ */
+/* ---- Cells ----------------------------------------------------------------------- */
 
 const char *
 sweep_value(const struct sweep *sweep, size_t cell, size_t axis)

@@ -16,7 +16,7 @@
 #include "sim/sweep/cells.h"
 #include "sim/sweep/grid.h"
 
-/* ---- Numbers of a document -------------------------------------------------------------- */
+/* ---- Numbers of a document ------------------------------------------------------- */
 
 struct walk {
 	void (*number)(void *ctx, const char *of, const char *metric, double value);
@@ -101,7 +101,7 @@ merge_walk(const struct json *result,
 	walk_value(&walk, result, "", "");
 }
 
-/* ---- CSV and JSON ----------------------------------------------------------------------- */
+/* ---- CSV and JSON ---------------------------------------------------------------- */
 
 struct merge {
 	const struct study *study;

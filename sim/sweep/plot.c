@@ -40,7 +40,7 @@ struct plot {
 	VEC(struct figure) figures;
 };
 
-/* ---- Gathering -------------------------------------------------------------------------- */
+/* ---- Gathering ------------------------------------------------------------------- */
 
 static bool
 read_number(const char *text, double *ret_value)
@@ -192,7 +192,7 @@ plot_varies(const struct plot *plot, size_t i)
 	return false;
 }
 
-/* ---- Scripts ---------------------------------------------------------------------------- */
+/* ---- Scripts --------------------------------------------------------------------- */
 
 /*
  * In single quotes only the quote itself is special, and 'special': '%' in the labels

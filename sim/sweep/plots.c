@@ -32,7 +32,7 @@ struct plotter {
 	int error;
 };
 
-/* ---- Input -------------------------------------------------------------------------------- */
+/* ---- Input ----------------------------------------------------------------------- */
 
 static void
 add_number(void *ctx, const char *of, const char *metric, double value)
@@ -91,7 +91,7 @@ make_head(const struct study *study, const char *command, size_t n_done)
 	return strbuf_steal(&head);
 }
 
-/* ---- By gnuplot ------------------------------------------------------------------------- */
+/* ---- By gnuplot ------------------------------------------------------------------ */
 
 static void
 put_lines(struct strbuf *out, const char *lines)

@@ -27,7 +27,7 @@ struct reader {
 	VEC(struct cell) cells;
 };
 
-/* ---- Reading ---------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------- */
 
 static int
 read_axes(struct reader *reader, const struct json *of, struct cell *cell,
@@ -141,7 +141,7 @@ read_cells(struct reader *reader, struct err *err)
 	return r;
 }
 
-/* ---- Rows ------------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------ */
 
 static bool
 is_same(const char *const *a, const char *const *b, size_t n)

@@ -96,7 +96,7 @@ slurm_array_script(const struct study *study, const struct slurm_array *array,
 	return 0;
 }
 
-/* ---- Slurm's commands ------------------------------------------------------------------- */
+/* ---- Slurm's commands ------------------------------------------------------------ */
 
 struct answer {
 	char *text; /* Owned.  NULL: it failed. */

@@ -33,7 +33,7 @@ struct ratios_report {
 	const struct ratios_args *args;
 };
 
-/* ---- Table ------------------------------------------------------------------------------ */
+/* ---- Table ----------------------------------------------------------------------- */
 
 static void
 put_value(struct table *t, const struct ratios_value *value)
@@ -98,7 +98,7 @@ print_table(const struct ratios *ratios, const struct ratios_args *args, FILE *o
 		free(metrics[m]);
 }
 
-/* ---- JSON and CSV ----------------------------------------------------------------------- */
+/* ---- JSON and CSV ---------------------------------------------------------------- */
 
 static void
 put_row(const struct ratios_report *report, const struct ratios_row *row,
@@ -219,7 +219,7 @@ report_all(const struct ratios_report *report, const char *command, struct err *
 	return 0;
 }
 
-/* ---- The verb --------------------------------------------------------------------------- */
+/* ---- The verb -------------------------------------------------------------------- */
 
 static int
 run(struct ratios_args *args, const char *path, const char *command)

@@ -35,7 +35,7 @@ bpf_of(const struct source *source)
 	return (struct src_bpf *)source;
 }
 
-/* ---- Draining --------------------------------------------------------------------- */
+/* ---- Draining -------------------------------------------------------------------- */
 
 static void
 note_interval(struct src_bpf *bpf, int64_t now_ns)
@@ -123,7 +123,7 @@ static const struct source_class bpf_class = {
 	.close = close_bpf,
 };
 
-/* ---- Opening ----------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------- */
 
 /*
  * Sizes the rings: as long as memory allows, because longer rings tolerate later reads;
@@ -374,7 +374,7 @@ src_bpf_library(void)
 	return libbpf_version_string();
 }
 
-/* ---- What it costs ------------------------------------------------------------------ */
+/* ---- Cost ------------------------------------------------------------------------ */
 
 int
 src_bpf_enable_timing(struct source *source, struct err *err)

@@ -6,10 +6,10 @@
  *	control group's id --(map in the kernel)--> number of the job
  *	(link, number)     --(table slot_of)------> slot, with its rings
  *
- * The programs leave ids that they do not know in a table, and mark pairs that have no
- * slot; both are taken up at the next drain.  Until then, and for what finds no place,
- * traffic counts as other.  When labels that sockets have may be wrong, the generation
- * moves on, and each socket's is looked up again with its next packet.
+ * The programs store unknown ids in a table and mark pairs without a slot; the next
+ * drain handles both.  Until then, and if there is no place, traffic counts as other.
+ * When the labels of sockets may be wrong, the generation increases, and each socket is
+ * looked up again with its next packet.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -139,7 +139,7 @@ refuse(struct src_bpf *bpf, const char *name, const char *what)
 	state->has_said_full = true;
 }
 
-/* ---- Slots ------------------------------------------------------------------------ */
+/* ---- Slots ----------------------------------------------------------------------- */
 
 static void
 free_slot(struct src_bpf *bpf, uint32_t at, int64_t now_ms)
@@ -254,7 +254,7 @@ give_wanted(struct src_bpf *bpf, uint32_t link, int64_t now_ms)
 	}
 }
 
-/* ---- Jobs -------------------------------------------------------------------------- */
+/* ---- Jobs ------------------------------------------------------------------------ */
 
 /* The number of a job; NO_JOB: all are taken. */
 static uint32_t
@@ -308,7 +308,7 @@ leave_job(struct src_bpf *bpf, uint32_t number, int64_t now_ms)
 	state->n_jobs--;
 }
 
-/* ---- Control groups ------------------------------------------------------------------ */
+/* ---- Control groups -------------------------------------------------------------- */
 
 static struct known *
 find_known(struct bpf_job_state *state, uint64_t id)
@@ -456,7 +456,7 @@ scan_groups(struct src_bpf *bpf, bool is_asked, int64_t now_ms)
 	state->names_generation = names;
 }
 
-/* ---- Draining ------------------------------------------------------------------------ */
+/* ---- Draining -------------------------------------------------------------------- */
 
 static void
 drain_slot(struct src_bpf *bpf, uint32_t at, const struct source_sink *sink,

@@ -54,7 +54,7 @@ clear_cell(struct src_bpf *bpf, uint32_t ifindex)
 	}
 }
 
-/* ---- What is known of an interface ------------------------------------------------ */
+/* ---- What is known of an interface ----------------------------------------------- */
 
 static bool
 is_wanted(const struct src_bpf *bpf, const char *name)
@@ -98,7 +98,7 @@ announce(struct bpf_link_state *link, const struct source_sink *sink, int fd)
 	link->is_announced = true;
 }
 
-/* ---- Coming and going ------------------------------------------------------------- */
+/* ---- Coming and going ------------------------------------------------------------ */
 
 static void
 let_go(struct src_bpf *bpf, uint32_t at, const struct source_sink *sink)
@@ -263,7 +263,7 @@ bpf_links_fini(struct src_bpf *bpf)
 			let_go(bpf, i, NULL);
 }
 
-/* ---- Draining --------------------------------------------------------------------- */
+/* ---- Draining -------------------------------------------------------------------- */
 
 static void
 emit(const struct source_sink *sink, uint32_t interface, enum tele_direction direction,
@@ -409,7 +409,7 @@ bpf_links_drain(struct src_bpf *bpf, const struct source_sink *sink, int64_t now
 			drain_link(bpf, i, sink, now_ns);
 }
 
-/* ---- What was sent unseen ----------------------------------------------------------- */
+/* ---- What was sent unseen -------------------------------------------------------- */
 
 static void
 note_sent(void *ctx, const struct bpf_qdisc *qdisc)

@@ -55,7 +55,7 @@ skip(struct rest *rest, size_t n)
 
 static void parse_frame(struct rest rest, bool is_outer, struct packet *ret);
 
-/* ---- What is carried by IP -------------------------------------------------------- */
+/* ---- What is carried by IP ------------------------------------------------------- */
 
 static void
 parse_tcp(const struct rest *rest, struct packet *ret)
@@ -136,7 +136,7 @@ parse_transport(struct rest rest, bool is_outer, struct packet *ret)
 		parse_udp(rest, is_outer, ret);
 }
 
-/* ---- IP ---------------------------------------------------------------------------- */
+/* ---- IP -------------------------------------------------------------------------- */
 
 static void
 map_ipv4(const uint8_t *from, struct packet_address *ret)
@@ -221,7 +221,7 @@ parse_ipv6(struct rest rest, bool is_outer, struct packet *ret)
 		parse_transport(rest, is_outer, ret);
 }
 
-/* ---- Links -------------------------------------------------------------------------- */
+/* ---- Links ----------------------------------------------------------------------- */
 
 static void
 parse_network(struct rest rest, uint16_t type, bool is_outer, struct packet *ret)
@@ -307,7 +307,7 @@ packet_parse(enum packet_link link, const uint8_t *bytes, size_t n, uint32_t len
 	return false;
 }
 
-/* ---- Addresses ------------------------------------------------------------------------ */
+/* ---- Addresses ------------------------------------------------------------------- */
 
 int
 packet_parse_address(const char *text, struct packet_address *ret_address,

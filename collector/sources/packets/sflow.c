@@ -83,7 +83,7 @@ parse_address(struct reader *r, struct packet_address *ret)
 	memcpy(ret->bytes + 16 - bytes.n, bytes.at, bytes.n);
 }
 
-/* ---- Samples ------------------------------------------------------------------------ */
+/* ---- Samples --------------------------------------------------------------------- */
 
 static void
 parse_counters(struct reader r, const struct sflow_datagram *datagram,

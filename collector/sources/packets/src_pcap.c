@@ -88,7 +88,7 @@ from_source(const struct source *source)
 	return (struct pcap_source *)source;
 }
 
-/* ---- Bins --------------------------------------------------------------------------- */
+/* ---- Bins ------------------------------------------------------------------------ */
 
 static void
 flush(const struct pcap_source *s, struct pending *p)
@@ -136,7 +136,7 @@ count(const struct pcap_source *s, uint32_t interface, uint32_t job,
 	p->extra.retransmits += is_retransmit;
 }
 
-/* ---- Interfaces and jobs ---------------------------------------------------------------- */
+/* ---- Interfaces and jobs --------------------------------------------------------- */
 
 static uint32_t
 announce(struct pcap_source *s, const char *name)
@@ -209,7 +209,7 @@ is_local(const struct pcap_source *s, const struct packet_address *address)
 	return false;
 }
 
-/* ---- Packets ------------------------------------------------------------------------------ */
+/* ---- Packets --------------------------------------------------------------------- */
 
 /* Whether a TCP segment carries only data that its connection has sent before. */
 static bool
@@ -310,7 +310,7 @@ take(struct pcap_source *s, const struct capfile_packet *taken)
 		take_ends(s, ms, &packet, is_again);
 }
 
-/* ---- The source ----------------------------------------------------------------------------- */
+/* ---- The source ------------------------------------------------------------------ */
 
 static void
 complete_to(struct pcap_source *s, int64_t until_ms)
@@ -479,7 +479,7 @@ src_pcap_status(const struct source *source, struct pcap_status *ret_status)
 	*ret_status = from_source(source)->status;
 }
 
-/* ---- Opening ---------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------- */
 
 static int
 open_device(struct pcap_source *s, const struct pcap_options *options, struct err *err)

@@ -52,7 +52,7 @@ from_source(const struct source *source)
 	return (struct sflow_source *)source;
 }
 
-/* ---- Datagrams ------------------------------------------------------------------------- */
+/* ---- Datagrams ------------------------------------------------------------------- */
 
 /* The port, announced if new; NULL if there are too many. */
 static struct port *
@@ -196,7 +196,7 @@ take(struct sflow_source *s, const uint8_t *bytes, size_t n)
 	}
 }
 
-/* ---- Polling ------------------------------------------------------------------------------ */
+/* ---- Polling --------------------------------------------------------------------- */
 
 static void
 complete_to(struct sflow_source *s, int64_t until_ms)
@@ -316,7 +316,7 @@ src_sflow_status(const struct source *source, struct sflow_status *ret_status)
 	*ret_status = from_source(source)->status;
 }
 
-/* ---- Opening --------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------- */
 
 int
 src_sflow_open(const struct sflow_options *options, struct source **ret_source,

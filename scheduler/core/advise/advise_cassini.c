@@ -3,11 +3,11 @@
  * advise_cassini.c - CASSINI (NSDI 2024) as a policy: its choice among ten
  * placements, its shifts, its agent.
  *
- * Where the paper leaves a choice open, the reading that favors CASSINI is
- * taken, since it is what antiphase is measured against:
+ * Where the paper leaves a choice open, the reading that favors CASSINI is taken, since
+ * it is the baseline for antiphase:
  *
- *  - a loop costs only the component that has it its shifts, not the whole
- *    cluster, and a placement is discarded only for one that the new job is in;
+ *  - a loop removes the shifts of its component only, not of the whole cluster, and a
+ *    placement is discarded only for a loop with the new job;
  *  - its ten candidates are ten different ones, if there are as many;
  *  - a job that contention makes late in every iteration can never keep its
  *    grid, and the agent of the paper (realign when late by more than 5 %)

@@ -2,11 +2,11 @@
 /*
  * advise_shift.c - shifts and pacing of a component, chosen by prediction.
  *
- * The joint solver finds the shifts with the least excess.  Whether these pay is for
- * the engine to say: a shift without corrections decays with jitter, a rigid grid makes
+ * The joint solver finds the shifts with the least excess.  The engine then predicts
+ * whether they pay: a shift without corrections decays with jitter, a rigid grid makes
  * late jobs wait for their next slot, and a gate can make convoys where many links are
- * loaded.  So the variants of advice are predicted (advise_variants.c), and the best is
- * taken that pays for its own delay and harms no job beyond the cap.
+ * loaded.  So variants of advice are predicted (advise_variants.c); the best one that
+ * pays for its own delay and harms no job beyond the cap is taken.
  */
 #include <math.h>
 #include <stdlib.h>

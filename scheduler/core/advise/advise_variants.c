@@ -2,16 +2,16 @@
 /*
  * advise_variants.c - variants of advice for a component, and their prediction.
  *
- * A send gate lets jobs take turns.  It helps most where turns are short, and makes
- * convoys where a job that waits for many links holds up others.  So it is tried for
- * subsets: with theta a threshold, the largest found in which for each job and those
- * that it has to wait for,
+ * A send gate makes jobs take turns.  It helps most where turns are short, and makes
+ * convoys where a job that waits for many links delays others.  So it is tried for
+ * subsets: the largest one in which for each job j and the jobs that it waits for, with
+ * a threshold theta,
  *
  *	duty_j + sum of duty_i over gated i that share a link with j <= theta,
  *
- * and from the best of them jobs that lose by it are let out.  A gate by itself finds
- * an order, but pays for it in waiting whenever jitter upsets it; with shifts it seldom
- * has to act, so of equal variants that is preferred.
+ * and from the best subset, jobs that lose by it are removed.  A gate alone finds an
+ * order, but costs waiting time whenever jitter changes it; with shifts it seldom has
+ * to act, so that is preferred among equal variants.
  */
 #include <math.h>
 #include <stdlib.h>

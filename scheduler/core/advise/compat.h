@@ -2,9 +2,9 @@
 /*
  * compat.h - compatibility of jobs on one link.
  *
- * Answers 'antiphase compat': given the profiles of some jobs and the capacity of a
- * link that all of them cross, how well they fit as they are, by how much to shift
- * each, and whether shifts are worth anything.
+ * The computation of 'antiphase compat': given the profiles of some jobs and the
+ * capacity of a link that they share, how well they fit unshifted, the best shift of
+ * each, and whether shifts are worthwhile.
  *
  *	score_before   all jobs start together, as their profiles have it
  *	score_chance   random phases: the mean over all shifts (random_phase.h)

@@ -14,8 +14,8 @@
  *	e_l = max(0, load - 1, (mu - G) / C) + PLACE_RESIDUE_FRAC mu / C
  *
  * (the last term because shifts never remove all), and a job is slowed by its worst
- * link: slowdown_j ~ 1 + max over its links of e_l.  The loss of a candidate is what it
- * takes off the goodput, the sum of weight / slowdown.
+ * link: slowdown_j ~ 1 + max over its links of e_l.  The loss of a candidate is the
+ * decrease of the goodput, the sum of weight / slowdown.
  *
  * Groups for packing are the hosts that stay connected without the higher tiers: those
  * of a leaf, of a pod, and so on; no names of tiers are assumed.

@@ -5,8 +5,8 @@
  * Runs the engine on a few routed jobs, a bounded number of iterations for each seed,
  * and returns each job's slowdown: its mean iteration time over the period of its
  * profile.  Contention stretches bursts, which moves the phases, which changes the
- * contention: no formula on the circle has that, so placements and shifts are judged by
- * this.
+ * contention: no formula on the circle covers that, so predictions decide on placements
+ * and shifts.
  *
  * A job whose phase is not controlled starts at a random point of its period, another
  * one for each seed; the same seeds draw the same phases and the same jitter for every

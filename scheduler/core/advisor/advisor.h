@@ -2,12 +2,12 @@
 /*
  * advisor.h - advice that is kept up to date while jobs come, go and change.
  *
- * advise.h answers one question about a whole workload.  The advisor keeps the same
- * answer over time: where each job is, what each link carries (advise/place.h), the
- * components of jobs that contend, and for each job its shift, pacing, constraints for
- * the control loop (control/steer.h), scores, reason and evidence.  A change marks the
- * components that it touches; advisor_step() solves those again from the last shifts, a
- * bounded number at a time.  A waiting job is ranked against the links as they are.
+ * advise.h advises on a whole workload once.  The advisor keeps such advice up to date:
+ * the places of jobs, the loads of links (advise/place.h), the components of jobs that
+ * contend, and for each job its shift, pacing, constraints for the control loop
+ * (control/steer.h), scores, reason and evidence.  A change marks the affected
+ * components; advisor_step() solves them again from the last shifts, a bounded number
+ * at a time.  A waiting job is ranked against the present links.
  *
  * The prediction of advise.h decides whether a job is steered at all, as it sees the
  * whole component; the shape of its bursts decides the mode

@@ -17,10 +17,10 @@
  *
  *	(t_n - t_m) mod p^l = (t_n^l - t_m^l) mod p^l
  *
- * up to whole iterations of n and m, which change nothing on the wire.  With a
- * loop a job would need two shifts at once, and CASSINI does without.
+ * up to whole iterations of n and m, which change nothing on the wire.  With a loop a
+ * job would need two shifts at once, so CASSINI rejects loops.
  *
- * Times are in any one unit, below 2^61 of it.  Pure; O(jobs + links + edges).
+ * Times are in any unit, below 2^61 units.  Pure; O(jobs + links + edges).
  */
 #ifndef SCHEDULER_CORE_CASSINI_AFFINITY_H
 #define SCHEDULER_CORE_CASSINI_AFFINITY_H

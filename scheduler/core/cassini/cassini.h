@@ -2,14 +2,14 @@
 /*
  * cassini.h - the CASSINI policy (Rajasekaran, Ghobadi, Akella, NSDI 2024), as published.
  *
- * The baseline: what it finds is what antiphase's own solver (joint.h) and
- * placement (place.h) are measured against, so it is kept strong where the
- * paper leaves a choice open, and not improved where the paper made one.
+ * The baseline against which antiphase's own solver (joint.h) and placement (place.h)
+ * are measured.  So it is kept strong where the paper leaves a choice open, and not
+ * improved where the paper made one.
  *
  * For one placement (one joint problem):
  *
- *  1. V: the links that carry more than one job; U: those jobs.  None is left
- *     out because it can never be exceeded: the paper knows no such test.
+ *  1. V: the links that carry more than one job; U: those jobs.  Links that can never
+ *     be exceeded stay in: the paper has no such test.
  *  2. A loop in the affinity graph: no shifts at all, the placement is
  *     discarded.
  *  3. Each link alone by its unified circle (circle.h): score and rotations.
@@ -20,9 +20,9 @@
  * Algorithm 2 takes at most ten placements, and returns the one with the best
  * score of those that have no loop.
  *
- * Where this gives CASSINI more than the paper has: a job's demand on a link
- * is its profile times the load's factor, not the same on every link; and see
- * 'merge_twins' and 'newcomer'.  Pure and deterministic for a seed.
+ * Extensions of the paper in favor of CASSINI: a job's demand on a link is its profile
+ * times the load's factor, not equal on every link; and see 'merge_twins' and
+ * 'newcomer'.  Pure and deterministic for a seed.
  */
 #ifndef SCHEDULER_CORE_CASSINI_CASSINI_H
 #define SCHEDULER_CORE_CASSINI_CASSINI_H
@@ -50,21 +50,21 @@ struct cassini_opts {
 	bool merge_twins;
 
 	/*
-	 * Where one job is to be placed among others that are there already, a
-	 * loop of those others alone is in every candidate, and would discard
-	 * them all.  True: cassini_score() and cassini_rank() discard a candidate
-	 * only for a loop in the part of the graph with 'newcomer'.
+	 * If one job is placed among others, a loop of those others alone is in every
+	 * candidate, and would discard them all.  True: cassini_score() and
+	 * cassini_rank() discard a candidate only for a loop in the part of the graph
+	 * with 'newcomer'.
 	 */
 	bool has_newcomer;
 	uint32_t newcomer;
 };
 
 /*
- * Solves one placement.  'opts' may be NULL for zeroes.  The result is read
- * as that of joint_solve(): shift_us is what Algorithm 1 gives, slack_us is
- * 0 since CASSINI knows none, excess and objective are exact (joint_excess(),
- * not the circle's samples), 'before' is at no shifts.  has_loop tells of a
- * loop; gave_up is then set and all shifts are 0.
+ * Solves one placement.  'opts' may be NULL for zeroes.  The result is that of
+ * joint_solve(), except: shift_us is from Algorithm 1, slack_us is 0 since CASSINI has
+ * none, excess and objective are exact (joint_excess(), not the circle's samples),
+ * 'before' is without shifts. has_loop reports a loop; then gave_up is set and all
+ * shifts are 0.
  *
  * Returns a new result for joint_result_free(), or NULL as joint_solve().
  */

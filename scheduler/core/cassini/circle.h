@@ -2,9 +2,8 @@
 /*
  * circle.h - CASSINI's unified circle of one link (NSDI 2024).
  *
- * This is the method of the paper, kept faithful so that others can be measured
- * against it; the exact optimum of a link is not found here (see pair.h and
- * joint.h).  The paper's Table 1 in its own symbols:
+ * This is the method of the paper, kept faithful as a baseline; pair.h and joint.h find
+ * the exact optimum of a link.  The paper's Table 1 in its own symbols:
  *
  *	p^l     perimeter: the least common multiple of the iteration times
  *	r_j     p^l / iteration time of job j: its copies round the circle
@@ -14,10 +13,10 @@
  *	score   1 - sum over a in A of max(0, demand_a - C) / (|A| C)
  *	t_j     D_j / (2 pi) * p^l mod iteration time           (Equation 5)
  *
- * The score is 1 if the link is never exceeded at any angle, and may be
- * negative: it is not clamped, or bad candidates could not be told apart.
+ * The score is 1 if the link is never exceeded at any angle, and may be negative:
+ * clamping would make bad candidates equal.
  *
- * What the paper leaves open, and what is done here:
+ * Choices that the paper leaves open:
  *
  *  - Iteration times are rounded to whole milliseconds (at least one) before
  *    the common multiple is built, and a job's phases keep their angles.
@@ -28,7 +27,7 @@
  *    2 pi / r_j is below 5 degrees the range of D_j holds only 0, and the score
  *    is the 72 samples.  Sampling and Equation 5 need r_j only modulo 72, so
  *    they are exact even for a multiple beyond 64 bits; only 'period_ms' is
- *    then not told.
+ *    then unknown.
  *  - Times are counted in ticks of 1/72 ms: one grid angle of any circle is a
  *    whole number of them, so Equation 5 and the affinity graph are exact.
  *

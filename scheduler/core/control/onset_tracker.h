@@ -2,24 +2,23 @@
 /*
  * onset_tracker.h - the onsets of one job's iterations, and when the next one comes.
  *
- * The tracked figure is the free iteration time: from where the pacer let the job go to
- * where it comes to its first collective again, less what contention has stretched its
- * collectives by.  So neither our own delays nor our failures look like another period.
+ * The tracked figure is the free iteration time: from the moment when the pacer
+ * releases the job to its next first collective, minus the stretch of its collectives
+ * by contention.  So neither ordered delays nor contention looks like another period.
  *
  *	sample = enter(k+1) - begin(k) - stretch(k),
  *	stretch(k) = comm(k) - its usual length, if others sent at the same time.
  *
- * The usual length is that of iterations without contention, as the caller knows, or
- * what it would have been; where that is not known, any difference from it counts as
- * stretch.
+ * The usual length is that of iterations without contention, if the caller knows which
+ * these are, or an estimate of it; otherwise any difference from it counts as stretch.
  *
- * A sample is one of three things.  Noise and small bias: the mean follows, quicker
- * while a CUSUM of the residuals raises an alarm.  Odd, once or twice: a checkpoint or
- * the like; it gives a phase and no period.  Odd ONSET_N_ODD times running to the same
- * side: the regime has changed, and the period is that of these samples from then on.
+ * A sample is one of three things.  Noise and small bias: the mean follows, faster
+ * while a CUSUM of the residuals raises an alarm.  Odd, once or twice: an exception
+ * such as a checkpoint; it gives a phase but no period.  Odd ONSET_N_ODD times in a row
+ * to the same side: the regime has changed, and the period is that of these samples.
  *
- * Lost reports only leave samples out.  Impossible reports are refused; if they go on,
- * the next one is believed, as from a job that began again.  Pure, O(1) a report.
+ * A lost report only omits a sample.  Impossible reports are refused; if they continue,
+ * the next one is accepted, as from a restarted job.  Pure, O(1) per report.
  */
 #ifndef SCHEDULER_CORE_CONTROL_TRACK_H
 #define SCHEDULER_CORE_CONTROL_TRACK_H

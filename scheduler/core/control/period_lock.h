@@ -3,17 +3,16 @@
  * period_lock.h - lengthening of periods to small multiples of a common base.
  *
  * Windows (phase_constraints.h) repeat with the gcd of the periods, so jobs of 250 and
- * 258 ms have none that is wide enough to keep.  If each job takes a whole multiple of
- * one base instead,
+ * 258 ms have no usable window.  If each job takes a whole multiple of one base
+ * instead,
  *
  *	locked_j = p_j g >= T_j,	p_j = 1 .. PERIOD_LOCK_MAX_MULTIPLE,
  *
- * they have, at the price of idle time, which is the mean over j of p_j g / T_j - 1.
- * That pays if it is less than the cost of contention; for two jobs that send at full
- * rate a share d of their time each, at random phases, contention costs d_a d_b for
- * both.
+ * they have windows, at the price of idle time: the mean over j of p_j g / T_j - 1.
+ * That pays if it is less than the cost of contention: for two jobs that send at full
+ * rate for shares d_a and d_b of their time at random phases, that is d_a d_b for both.
  *
- * Jobs that take turns (rollout.h) need no lock: a turn holds the quicker job back.
+ * Jobs that take turns (rollout.h) need no lock: a turn holds the faster job back.
  * Locks are for jobs with several bursts, which can only be kept in phase.  Pure.
  */
 #ifndef SCHEDULER_CORE_CONTROL_LOCK_H

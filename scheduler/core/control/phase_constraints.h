@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * phase_constraints.h - constraints on relative phases, from what jobs put on links.
+ * phase_constraints.h - constraints on relative phases, from the demands of jobs.
  *
  * A constraint is about begins.  The begin of an iteration is its first collective
- * after the longest gap, which is where a pacer sees it and can hold it
- * (phase_constraints_onset_us()).  Each pair of jobs that can exceed a link together
- * gets one constraint; over several links, one that holds on all of them.  It is one of
- * two kinds:
+ * after the longest gap, where a pacer can hold it (phase_constraints_onset_us()).
+ * Each pair of jobs that can exceed a link together gets one constraint, which holds on
+ * all links that they share.  There are two kinds:
  *
- * - Bursts.  Both jobs send in one go.  b may not begin while a sends, nor a while b
- *   does: [length of a, modulus - length of b].  This holds whatever the periods are,
- *   so such jobs can take turns (STEER_GATE); if both lengths fit into the gcd of the
- *   periods it is a window as well.
+ * - Bursts.  Both jobs send contiguously.  Neither may begin while the other sends:
+ *   [length of a, modulus - length of b].  This holds for any periods, so such jobs can
+ *   take turns (STEER_GATE); if both lengths fit into the gcd of the periods it is also
+ *   a window.
  * - Windows.  A job has several bursts.  The excess of the pair (pair.h) repeats with
- *   the gcd of their periods; the window is what lies around the shifts that were
- *   chosen and is no worse than these by more than PHASE_CONSTRAINTS_TOLERANCE of the
- *   capacity.  Such jobs can be kept in phase (STEER_SHIFT), if at all.
+ *   the gcd of their periods; the window is the range around the chosen shifts in which
+ *   the excess is at most PHASE_CONSTRAINTS_TOLERANCE of the capacity higher.  Such
+ *   jobs can only be kept in phase (STEER_SHIFT), if at all.
  *
  * A link that only three jobs or more exceed together gives no constraint.
  */

@@ -16,10 +16,11 @@
  * that require each other in a circle grow without bound, which is detected early.
  *
  * The wraps are the hard part.  They start at the copy of each window that is nearest
- * in cost.  Up to PHASE_CORRECTION_MAX_EXACT constraints all combinations of
- * neighboring copies are tried, beyond that one constraint at a time as long as it gets
- * cheaper; of a circle that asks for too much, only its own.  An answer visits at most
- * PHASE_CORRECTION_MAX_VISITS constraints, about 1 ms: the best by then counts.  Pure.
+ * in cost.  Up to PHASE_CORRECTION_MAX_EXACT constraints, all combinations of
+ * neighboring copies are tried; beyond that, one constraint at a time while the cost
+ * falls; for an infeasible circle, only its own constraints.  A call visits at most
+ * PHASE_CORRECTION_MAX_VISITS constraints, about 1 ms, and returns the best so far.
+ * Pure.
  */
 #ifndef SCHEDULER_CORE_CONTROL_PHASE_CORRECTION_H
 #define SCHEDULER_CORE_CONTROL_PHASE_CORRECTION_H

@@ -2,24 +2,23 @@
 /*
  * regret.h - the choice between sharing links and taking turns, by what each has cost.
  *
- * A rollout (rollout.h) predicts both costs, but real links share otherwise than it
- * does: a flow that sends already may hold its rate against a late one, and jobs drift
- * apart by themselves, so sharing may cost less than predicted.  So the prediction
- * decides only where it is clear: turns that should remove REGRET_CLEAR_FRAC of the
- * cost of sharing are taken at once.  Otherwise jobs share first, which costs nothing
- * that they would not pay without antiphase, and the cost is measured; turns are tried
- * if they are predicted to cost less than that by more than the error of the
- * measurement.
+ * A rollout (rollout.h) predicts both costs, but real links share differently: a
+ * running flow may keep its rate against a late one, and jobs drift apart by
+ * themselves, so sharing may cost less than predicted.  So the prediction decides only
+ * if it is clear: turns that should remove REGRET_CLEAR_FRAC of the cost of sharing are
+ * taken at once.  Otherwise jobs share first, which costs nothing extra, and the cost
+ * is measured; turns are tried if their predicted cost is lower by more than the error
+ * of the measurement.
  *
- * While turns are taken, the module accumulates their regret: what they cost more than
- * sharing, as measured, or, where sharing was not measured, than REGRET_DOUBT of the
- * prediction.  The regret is not below 0.  Turns are given up before it exceeds
+ * While turns are taken, the module accumulates their regret: their cost minus the
+ * measured cost of sharing, or, without a measurement, minus REGRET_DOUBT of the
+ * predicted one.  The regret is never below 0.  Turns are given up before it exceeds
  * REGRET_MAX_REGRET iterations, and are not tried again for REGRET_REST_BLOCKS blocks,
  * then twice as many, and so on, unless measurements of both show that turns are
- * better.  So in the mean over jobs that share links, turns cost at most
- * REGRET_MAX_REGRET iterations more than sharing in any REGRET_REST_BLOCKS blocks:
- * about one part in a hundred.  As long as the two cannot be told apart, they
- * alternate; a measurement of turns that is old counts at the better end of its error.
+ * better.  So turns cost at most REGRET_MAX_REGRET iterations more than sharing in any
+ * REGRET_REST_BLOCKS blocks, in the mean over jobs that share links: about one percent.
+ * While the two options cannot be distinguished, they alternate; an old measurement of
+ * turns counts at the better end of its error.
  *
  * Time is divided into blocks of REGRET_BLOCK_PERIODS of the longest period.  A cost is
  * the mean over jobs of what the iterations of a block cost, in periods; the spread of

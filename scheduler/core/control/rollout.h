@@ -2,12 +2,12 @@
 /*
  * rollout.h - prediction of whether taking turns pays, by playing out a few jobs.
  *
- * Turns cost nothing where periods are in a small ratio and the bursts fit.  Where
- * periods differ a little, the quicker job is held back to the pace of the slower one,
- * which up to a point costs less than the contention that it removes; beyond that point
- * the quicker job would always find the link taken, and sharing is better.  No formula
- * gives that point for several jobs, so both are played out: a job computes, waits if
- * it takes turns with one that is sending, sends at the rate
+ * Turns cost nothing if periods are in a small ratio and the bursts fit.  If periods
+ * differ a little, the faster job is held back to the pace of the slower one, which up
+ * to a point costs less than contention; beyond it, the faster job would always find
+ * the link taken, and sharing is better.  No formula gives that point for several jobs,
+ * so both options are simulated: a job computes, waits while a job with which it takes
+ * turns is sending, sends at the rate
  *
  *	1 / (1 + sum of overloads over the other jobs that are sending),
  *

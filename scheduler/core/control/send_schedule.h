@@ -2,12 +2,11 @@
 /*
  * send_schedule.h - planned turns of jobs on the links that they share.
  *
- * A job that begins to send while another sends gains nothing by it: two that share a
- * link for x ms both end x ms later; had the second waited those x ms, it would end at
- * the same time, and the first x ms sooner.  So the second is ordered not to begin
- * before the first is predicted to be done.  A job that comes later than that by itself
- * does not wait, so no link is kept idle that a job could use, and no burst is
- * interrupted.
+ * A job that begins to send while another sends gains nothing: if two jobs overlap on a
+ * link for x ms, both end x ms later.  If the second had waited these x ms, it would
+ * end at the same time, and the first x ms sooner.  So the second is ordered not to
+ * begin before the predicted end of the first.  A job that arrives after that does not
+ * wait, so no link is kept idle, and no burst is interrupted.
  *
  * The plan is for the next begin of each job: list scheduling in the order of predicted
  * begins, where a later job may go before an earlier one if it is done by then.  Pure;

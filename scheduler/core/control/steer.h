@@ -2,28 +2,28 @@
 /*
  * steer.h - the control loop that keeps running jobs interleaved.
  *
- * It turns reports of what each iteration did into orders for what the next one waits.
- * A shift that is given once decays, as the iterations of every job wander, so this is
- * a loop.  For each job it tracks onsets (onset_tracker.h): phase, period, noise, and
- * whether any of them has changed for good.  Each pair of jobs that share a link has a
- * constraint: the window in which their relative phase does no harm
- * (phase_constraints.h).  While all constraints hold, nothing is ordered: the dead band
- * is the slack of the constraints, not a share of the period.
+ * It converts reports of iterations into orders for the next ones.  A shift that is
+ * applied once decays, because the iterations of every job wander, so this is a loop.
+ * For each job it tracks onsets (onset_tracker.h): phase, period, noise, and permanent
+ * changes of these.  Each pair of jobs that share a link has a constraint: the window
+ * in which their relative phase does no harm (phase_constraints.h).  While all
+ * constraints hold, nothing is ordered: the dead band is the slack of the constraints,
+ * not a share of the period.
  *
- * STEER_GATE: jobs take turns (send_schedule.h).  A job that is predicted to come while
- * another sends is ordered not to begin before that one is done; at most one order an
- * iteration, sent ahead, so that no job waits for an answer.  The wait costs a job no
- * more than sharing would, as it ends at the same time; and it holds a quicker job back
- * to the pace of a slower one where that pays.  Whether it does is predicted
- * (rollout.h), then decided by the measured costs (regret.h), together by all jobs that
- * constraints connect: they take turns at once if that is clear, share first and
- * compare if it is not, and give turns up before these have cost three iterations more
- * than sharing, so no job starves.
+ * STEER_GATE: jobs take turns (send_schedule.h).  A job that is predicted to begin
+ * while another sends is ordered not to begin before that one ends; at most one order
+ * per iteration, sent ahead, so that no job waits for an answer.  The wait costs a job
+ * no more than sharing would, since it ends at the same time, and it holds a faster job
+ * back to the pace of a slower one where that pays.  Whether it pays is predicted
+ * (rollout.h), then decided by measured costs (regret.h), for all jobs connected by
+ * constraints together: they take turns at once if that is clear, otherwise share first
+ * and compare, and give turns up before these have cost three iterations more than
+ * sharing, so no job starves.
  *
  * STEER_SHIFT: jobs are kept in their windows (phase_correction.h).  When a constraint
  * is about to be broken, the cheapest delays over the whole component bring all jobs
- * well into their windows again, at a limited rate; a job that is locked to a longer
- * period (period_lock.h) waits a little each iteration.
+ * well into their windows again, at a limited rate; a job with a locked period
+ * (period_lock.h) waits a little in each iteration.
  *
  * Measured by "antiphase sim compare FILE --policies none,none:gate,none:steer" in
  * examples/ (mean slowdown; "gate": turns by an oracle that sees the link at every
@@ -35,15 +35,15 @@
  *	unlike-jobs.ini   1.077     1.120      1.077       0
  *
  * In windows instead of turns the first is 1.004 with 25 corrections (tests/unit/
- * test_steer.c holds it below 1.01).  So jobs that send in one go take turns, and
- * windows are for jobs with several bursts, for which a turn at the onset says nothing
- * of the rest (phase_constraints.h chooses; demo.ini has both: fair 1.181,
+ * test_steer.c holds it below 1.01).  So jobs that send contiguously take turns, and
+ * windows are for jobs with several bursts, for which a turn at the onset does not
+ * cover the rest (phase_constraints.h chooses; demo.ini has both: fair 1.181,
  * antiphase:steer 1.001).  There is no fixed load above which turns are not taken: on
  * one link they win even above 1, and over many links it depends on which jobs share
- * which link, which is why it is predicted and measured.  bench_steer: of random mixes
- * of 2 to 6 jobs of all kinds none is worse off than without the loop, by more than two
- * runs without it differ.  bench_settle: how soon jobs that have just begun get their
- * turns, and how much noise that bears.
+ * which link, so it is predicted and measured. bench_steer: in random mixes of 2 to 6
+ * jobs of all kinds, no mix is worse off than without the loop by more than two runs
+ * without it differ. bench_settle: how soon new jobs get their turns, and with how much
+ * noise.
  *
  * The same code steers real jobs (antiphase-scheduler) and simulated ones (steer_sim.h,
  * ENGINE_PACE_STEER).  Pure: time comes with the reports.  Deterministic.  A report

@@ -2,12 +2,11 @@
 /*
  * steer_sim.h - simulated jobs under the control loop, with their pacers and network.
  *
- * Stands between the engine's observer and steer.h as pacers and the network stand
- * between real jobs and antiphase-scheduler.  A job that comes to the flows of its
- * onset waits as the last order that has reached it says, and reports when it goes on.
- * Orders take time, and some are lost; so are some reports, and some are garbage.
- * Reported times of begins and ends have noise, and some are late, as on a busy
- * machine.  All of it by a seed.
+ * Stands between the engine's observer and steer.h, as pacers and the network stand
+ * between real jobs and antiphase-scheduler.  A job at the flows of its onset waits as
+ * its last received order says, and reports when it goes on.  Orders take time, and
+ * some are lost; some reports are lost or garbage.  Reported begins and ends have
+ * noise, and some are late, as on a busy machine.  Deterministic for a seed.
  *
  *	steer_sim_add(sim, id, segment, &what);		(each, by engine number)
  *	steer_set_constraints(steer_sim_steer(sim), ...);

@@ -428,7 +428,7 @@ refine(struct work *w, int round)
 	return true;
 }
 
-/* ---- In steps ------------------------------------------------------------------------ */
+/* ---- In steps -------------------------------------------------------------------- */
 
 struct aligner {
 	struct work coarse, fine;

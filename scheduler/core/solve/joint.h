@@ -8,7 +8,7 @@
  *	E_l(d) = lim 1/P * integral over P of max(0, sum_j factor_jl D_j(t - d_j) - C_l) dt
  *
  * the mean excess of link l in bits per second, the solver looks for the
- * shifts that minimise F(d) = sum_l weight_l * E_l(d) / C_l.  One link's
+ * shifts that minimize F(d) = sum_l weight_l * E_l(d) / C_l.  One link's
  * compatibility score is 1 - E_l / C_l, as in CASSINI (NSDI 2024), Table 1,
  * in the limit of an infinitely fine circle.
  *

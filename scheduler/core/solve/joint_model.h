@@ -36,7 +36,7 @@
 #define JOINT_MODEL_EXACT_PIECES 4096
 /* Bends of two jobs with a small gcd, over the period of one. */
 #define JOINT_MODEL_PAIR_BENDS 16384
-/* A smaller gain, as a fraction of the capacity, is not looked for. */
+/* Smaller gains, as a fraction of the capacity, are ignored. */
 #define JOINT_MODEL_MIN_GAIN 1e-4
 
 struct joint_model_load {

@@ -29,7 +29,7 @@ struct pair_optimum {
 };
 
 /*
- * Finds the shift of 'b' that minimises the mean excess over 'capacity_bps'.
+ * Finds the shift of 'b' that minimizes the mean excess over 'capacity_bps'.
  * Of several best shifts it is the center of the widest plateau, of several
  * widest ones the first; excesses within 2^-40 of the capacity count as equal.
  * Returns 0, or -EINVAL if the capacity or a factor is not positive.

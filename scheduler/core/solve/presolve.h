@@ -10,7 +10,7 @@
  *    into 'b', whose weight grows by that of 'a'.  This is exact.  (A ring puts
  *    the same jobs on both directions of a cable.)
  *  - Otherwise 'a' is dominated: it may be left out as long as 'b' can be freed
- *    of excess.  Its cost has to be looked at afterwards.
+ *    of excess.  Its cost must be checked afterwards.
  *
  * Both remove loops from the affinity graph.
  */

@@ -10,10 +10,11 @@
  *	  "sources": { "parameters": "...", "largest_tensor": "...", "batch": "...",
  *	               "compute": "...", "traffic": "..." } }
  *
- * Segments are written as in scenario files (segment_text.h); what a message becomes on
- * so many hosts is topology/collective.h's.  A profile (profile.h) is what a job puts
- * on the wire at some place; a model is what it wants to, at any.  Each number has a
- * source, or the file is refused: "derived", "assumed" and "not published" are sources.
+ * Segments are written as in scenario files (segment_text.h); topology/collective.h
+ * computes the traffic of a message between a number of hosts.  A profile (profile.h)
+ * is a job's measured traffic at one place; a model is its demand at any place.  Each
+ * number has a source, or the file is refused: "derived", "assumed" and "not published"
+ * are sources.
  */
 #ifndef SCHEDULER_CORE_WORKLOAD_WORK_MODEL_H
 #define SCHEDULER_CORE_WORKLOAD_WORK_MODEL_H

@@ -7,9 +7,9 @@
  * sends, and topology/collective.h turns that into flows once the job has
  * hosts.  A job without hosts is waiting to be placed.
  *
- * From segments follows the job's isolated profile, and from a profile follow
- * segments: each phase sends its bytes capped at its
- * rate, the gaps compute.  Both are always there.
+ * A job's isolated profile follows from its segments, and segments follow from a
+ * profile: each phase sends its bytes capped at its rate, the gaps compute.  A job
+ * always has both.
  *
  * Pure.  The reader for jobs and scenario files is workload_ini.h.
  */
@@ -109,7 +109,7 @@ int routed_job_add(const struct work_job *job, const struct routed_job *routed,
 		   struct engine *engine, int64_t shift_ns, enum engine_pacing pacing,
 		   uint32_t *ret_id);
 
-/* A joint problem with what it owns.  Jobs are numbered as in the workload. */
+/* A joint problem and its memory.  Jobs are numbered as in the workload. */
 struct work_problem {
 	struct joint_problem problem;    /* Points to the arrays below. */
 	const struct profile **profiles; /* Owned array of borrowed profiles. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * workload_ini.c - a scenario from its text: sections, and jobs out of theirs.
+ * workload_ini.c - a scenario from its text: sections, and the jobs in them.
  * The keys are in scenario_keys.c; what jobs mean on a fabric is
  * scenario_bind.c.
  */

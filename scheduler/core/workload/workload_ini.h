@@ -12,7 +12,7 @@
  *	segment = compute 35 ms
  *	segment = send 125 MB at 40 Gb/s
  *
- * antiphase-scenario(5) has all of it.  'antiphase advise --jobs' takes the
+ * antiphase-scenario(5) describes it.  'antiphase advise --jobs' takes the
  * [job] sections, 'antiphase sim' the rest, too.
  *
  * Reading has three steps, as names of hosts mean nothing without a fabric:
