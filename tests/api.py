@@ -98,7 +98,7 @@ def simulate(folder, seconds, pace):
     return process
 
 
-# ---- What answers look like ----------------------------------------------------------
+# ---- The form of answers -------------------------------------------------------------
 
 def resolve(doc, schema):
     while "$ref" in schema:
@@ -206,7 +206,7 @@ def check_manual(doc):
     verdict(not missing, "docs/api.md has every path", repr(missing))
 
 
-# ---- Events and figures --------------------------------------------------------------
+# ---- Events and metrics --------------------------------------------------------------
 
 def hear(daemon, seconds):
     """Names and documents of the events that come."""
@@ -322,7 +322,7 @@ def check_figures(daemon):
             "antiphase ctl scheduler stats", stats.stderr.decode())
 
 
-# ---- What is bad ---------------------------------------------------------------------
+# ---- Bad requests --------------------------------------------------------------------
 
 def check_token(daemon):
     wrong = [None, {}, {"Authorization": "Bearer "}, {"Authorization": "Bearer x" + TOKEN},

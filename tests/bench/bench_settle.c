@@ -27,7 +27,7 @@ struct outcome {
 	bool is_settled;
 };
 
-/* ---- What became of it ----------------------------------------------------------- */
+/* ---- Results --------------------------------------------------------------------- */
 
 /* The isolated time of the iteration, in ms. */
 static double

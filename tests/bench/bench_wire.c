@@ -50,7 +50,7 @@ struct load {
 	bool is_paced;
 };
 
-/* ---- What a host says ------------------------------------------------------------ */
+/* ---- Frames of a host ------------------------------------------------------------ */
 
 static void
 set_sender(struct tele_frame *frame, const struct load *load, unsigned host,

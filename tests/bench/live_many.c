@@ -58,7 +58,7 @@ struct cluster {
 	uint64_t n_sent[TELE_LAST_KIND + 1], n_unsent;
 };
 
-/* ---- What jobs do ---------------------------------------------------------------- */
+/* ---- Jobs ------------------------------------------------------------------------ */
 
 /* Jobs begin at different times. */
 static bool
@@ -227,7 +227,7 @@ send_iterations(struct cluster *c, int64_t now_ns)
 	}
 }
 
-/* ---- A cluster's life ------------------------------------------------------------ */
+/* ---- The running cluster --------------------------------------------------------- */
 
 static void
 run(struct cluster *c, unsigned seconds)

@@ -54,7 +54,7 @@ segments() {
 	done
 }
 
-# ---- ns a packet ---------------------------------------------------------------------
+# ---- ns per packet -------------------------------------------------------------------
 
 ask() {
 	local line
@@ -114,7 +114,7 @@ packets() {
 	done >"$results.packets"
 }
 
-# ---- Throughput for a second of CPU --------------------------------------------------
+# ---- Throughput per CPU second -------------------------------------------------------
 
 throughput() {
 	local size kind round cpu gbps

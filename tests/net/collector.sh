@@ -65,7 +65,7 @@ send 2000000
 sleep 1.5
 check "it counts" metric_is "$total" -ge 2000000
 
-# ---- Asked ---------------------------------------------------------------------------
+# ---- Requests ------------------------------------------------------------------------
 check "stats" stats lost
 check "doctor, in the same network" lab_in h0 antiphase doctor --interface e0 \
 	--runtime-dir "$LAB_DIR/c.run"
@@ -84,7 +84,7 @@ kill -HUP "${LAB_PID[c]}"
 lab_wait_for 3 "word that settings were read again" says "the settings are unchanged" &&
 	pass "SIGHUP reads the settings again, and says so"
 
-# ---- What it cannot do, it says ----------------------------------------------------------
+# ---- Errors are reported -------------------------------------------------------------
 # Exit status and last message of a collector that ends, or is ended after 2 s.
 other() {
 	lab_in h0 timeout -s TERM 2 antiphase-collector --source bpf --metrics none \
@@ -122,7 +122,7 @@ after=$(lab_metric h0 "$total")
 check "its totals go on ($before, then $after)" test "$after" -ge "$((before + 1000000))" \
 	-a "$after" -lt "$((before + 1200000))"
 
-# ---- Control groups go ----------------------------------------------------------------
+# ---- Control groups disappear --------------------------------------------------------
 mine=$(lab_job mine)
 check "a job is named" lab_ctl c job add mine --cgroup "$mine"
 # shellcheck disable=SC2016  # the inner shell expands
@@ -190,7 +190,7 @@ case $LAB_B in
 *) check "within 64 MB" metric_is '^process_resident_memory_bytes' -lt 64000000 ;;
 esac
 
-# ---- Killed, started again ------------------------------------------------------------------
+# ---- Killed and restarted ------------------------------------------------------------
 lab_stop c KILL
 lab_wait_for 3 "the end of programs and maps after SIGKILL" lab_bpf_is_clean &&
 	pass "SIGKILL leaves no program and no map"

@@ -1,24 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# demo_live.sh [--json] - the proof: real MPI jobs under a real Slurm, on a fabric of
-# namespaces that is contended: alone, together, and together under antiphase.
+# demo_live.sh [--json] - real MPI jobs under a real Slurm on a contended fabric of
+# namespaces: isolated, together, and together under antiphase
 #
-# For each case pairs of runs with the same starts and compute times, one with
-# antiphase-scheduler in observe and one in enforce, and between them each job alone
-# (demo_plan.py says which, and why); once all jobs at the same time on links of their
-# own, which shows what the machine's CPUs cost; and the pairs in the simulator.  Then
-# tables and verdicts, or with --json one document, antiphase.demo_live/1 (demo_live.py;
-# docs/json.md).  Progress goes to stderr.
+# Each case has pairs of runs with equal starts and compute times, one with
+# antiphase-scheduler in observe and one in enforce, and in between each job isolated
+# (demo_plan.py explains the choice); once all jobs run at the same time on separate
+# links, which shows the effect of the machine's CPUs; and the simulator repeats the
+# pairs.  It prints tables and verdicts, or with --json one document,
+# antiphase.demo_live/1 (demo_live.py; docs/json.md).  Progress goes to stderr.
 #
-#	DEMO_CASES    of: equal ratio incommensurate change part (all)
-#	DEMO_PAIRS    how many pairs of each case; DEMO_SECONDS of each of their runs,
-#	              if alone; DEMO_ALONE_SECONDS; DEMO_SEED (demo_plan.py)
-#	DEMO_KEEP     a folder for what was measured; demo_live.py reads it again.  Of each
-#	              run there is scheduler.log, too: every report, what was made of it,
-#	              and every order
+#	DEMO_CASES    some of: equal ratio incommensurate change part (default: all)
+#	DEMO_PAIRS    pairs per case; DEMO_SECONDS, DEMO_ALONE_SECONDS: seconds per run, of
+#	              pairs and isolated; DEMO_SEED (demo_plan.py)
+#	DEMO_KEEP     a folder for the measurements, which demo_live.py can read again; each
+#	              run's scheduler.log has all reports, decisions and orders
 #	DEMO_CHECK    1: a test instead (live_demo.sh): PASS and FAIL lines
 #
-# Ends with status 0 if all was measured, whatever the figures are.
+# Exit status 0 if everything was measured, whatever the results.
 # shellcheck source=tests/net/lab.sh
 . "$(dirname "$0")/lab.sh"
 # shellcheck source=tests/net/slurm_lab.sh

@@ -36,7 +36,7 @@ cc -O2 -o "$LAB_DIR/call" "$here/events_call.c" -ldl || fail "the build" "cc fai
 cc -O2 -shared -fPIC -o "$LAB_DIR/libstub.so" "$here/events_stub.c" ||
 	fail "the build" "cc failed"
 
-# ---- MPI: four all-reduces an iteration, on two hosts --------------------------------
+# ---- MPI: four all-reduces per iteration, on two hosts -------------------------------
 lab_star 2 none || fail "the network" "see the log"
 lab_job job_1 >/dev/null
 events_begin mpi
@@ -58,7 +58,7 @@ check "begin and end within 1 ms of the program's own ($(grep ^within \
 check "MPI: bytes and flags" grep -q "^ok fields$" "$LAB_DIR/mpi.result"
 check "none was lost" test "$(awk '{ n += $7 } END { print n + 0 }' "$EVENTS")" = 0
 
-# ---- NCCL: a stand-in whose ncclAllReduce returns at once ----------------------------
+# ---- NCCL: a stub whose ncclAllReduce() returns at once ------------------------------
 events_begin nccl --nccl "$LAB_DIR/libstub.so"
 "$LAB_DIR/call" "$LAB_DIR/libstub.so" ncclAllReduce 50 5 250000 >"$LAB_DIR/nccl.spans"
 events_end nccl
@@ -93,7 +93,7 @@ else
 	skip "PyTorch over gloo" "$(lab_lacks torch)"
 fi
 
-# ---- What cannot be done is said -----------------------------------------------------
+# ---- Errors are reported -------------------------------------------------------------
 refused() {
 	local name=$1 status=$2 text=$3
 	shift 3
@@ -111,7 +111,7 @@ chmod 755 "$LAB_DIR" && cp "$LAB_B/antiphase-events" "$LAB_DIR/antiphase-events"
 refused "without rights" 5 "need CAP_" setpriv --reuid=65534 --regid=65534 --clear-groups \
 	"$LAB_DIR/antiphase-events" --nccl "$LAB_DIR/libstub.so"
 
-# ---- Nothing stays -------------------------------------------------------------------
+# ---- Nothing stays in the kernel -----------------------------------------------------
 events_begin killed --nccl "$LAB_DIR/libstub.so"
 lab_stop watcher KILL
 lab_stop receiver

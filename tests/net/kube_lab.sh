@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-# kube_lab.sh - a real Kubernetes without kubelets, in a network namespace of its own, for
-# kubernetes.sh; sourced after lab.sh.  What is there: etcd, kube-apiserver (with RBAC) and,
-# when started, kube-scheduler with our extender.  Nodes are objects in the API; where pods
-# are bound is what is looked at, and nothing runs.
+# kube_lab.sh - a real Kubernetes without kubelets in its own network namespace, for
+# kubernetes.sh; sourced after lab.sh.  It has etcd, kube-apiserver (with RBAC) and,
+# when started, kube-scheduler with our extender.  Nodes are only objects in the API,
+# and no pod runs: the tests check to which node pods are bound.
 #
 #	lab_begin
 #	lab_need root netns kube
 #	kube_start                         # returns when the API server is ready
-#	kube_nodes <nodes.json             # Nodes of this List, and 8 GPUs each
+#	kube_nodes <nodes.json             # the Nodes of this List, with 8 GPUs each
 #	kube_scheduler                     # with the extender's configuration in docs/
 #	kube_pod NS NAME JOB [ANNOTATION=VALUE...]   a pod of one node
-#	kube_where NS NAME                 the node it is bound to, or nothing
+#	kube_where NS NAME                 the node to which it is bound, or nothing
 #	lab_end
 #
-#	kube COMMAND...                    in that namespace, by time limit: kube kubectl get ..
-#	kube_api METHOD PATH [BODY]        of the API server, as the administrator
+#	kube COMMAND...                    there, with a time limit: kube kubectl get ...
+#	kube_api METHOD PATH [BODY]        a request to the API server as administrator
 #
-# kube-apiserver and kube-scheduler are looked for in $KUBE (build/kube: 'make kube').
+# kube-apiserver and kube-scheduler come from $KUBE (build/kube: 'make kube').
 # shellcheck shell=bash
 
 KUBE=${KUBE:-$LAB_ROOT/build/kube}
@@ -37,7 +37,7 @@ kube_api() {
 		"https://127.0.0.1:16443$2" ${3:+--data-binary "$3"}
 }
 
-# $1: the token of whose file.
+# $1: the file of the token.
 kube_config() {
 	cat <<X
 apiVersion: v1

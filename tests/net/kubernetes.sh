@@ -13,7 +13,7 @@ kube_start || lab_end
 run=$LAB_DIR/run
 mkdir -p "$run"
 
-# ---- The fabric, out and in again ----------------------------------------------------------
+# ---- Export and import of the fabric -------------------------------------------------
 cat >"$run/topology.conf" <<X
 SwitchName=spine1 Switches=leaf[1-3]
 SwitchName=leaf1 Nodes=n[01-04]
@@ -94,7 +94,7 @@ kube kubectl get hypernodes -o json >"$run/hypernodes.json"
 check "and are the same fabric when read back" is_same_tree \
 	<(antiphase topology import "${speeds[@]}" --nodes "$run/got.json" -o - "$run/hypernodes.json")
 
-# ---- Placing ---------------------------------------------------------------------------------
+# ---- Placement -----------------------------------------------------------------------
 daemon_start() {
 	rm -f "$run/scheduler.sock"
 	lab_spawn scheduler lab_in kube antiphase-scheduler --runtime-dir "$run" \
@@ -145,7 +145,7 @@ kube_pod default plain plain
 check "a pod that says nothing is bound" bound plain
 kube_clear default
 
-# ---- Without an answer -------------------------------------------------------------------------
+# ---- Without an answer of the extender -----------------------------------------------
 kill -STOP "${LAB_PID[scheduler]}"
 kube_pod default hung hung "${declared[@]}" placement=required
 check "while the extender hangs, pods are bound" bound hung
@@ -162,7 +162,7 @@ kube_clear default
 lab_stop scheduler
 
 # ---- Shifts --------------------------------------------------------------------------------------
-# What is allowed is what docs/kubernetes.md says is needed, and no more.
+# Grants exactly the rights that docs/kubernetes.md lists.
 sed -n '/^kind: ClusterRole$/,/^```/p' "$LAB_ROOT/docs/kubernetes.md" | grep -v '^```' |
 	sed '1i apiVersion: rbac.authorization.k8s.io/v1' >"$run/rbac.yaml"
 check "the account's role is taken" kube kubectl apply -f "$run/rbac.yaml"

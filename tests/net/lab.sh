@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# lab.sh - a network in network namespaces, for the tests of this folder.
+# lab.sh - networks of network namespaces, for the tests of this folder
 #
-# Sourced by bash scripts that begin like this one, which is a whole test:
+# Bash scripts source it.  This is a complete test:
 #
 #	# shellcheck source=tests/net/lab.sh
 #	. "$(dirname "$0")/lab.sh"
-#	lab_begin                          # names of our own, traps, a cgroup
-#	lab_need root netns veth tbf       # or SKIP by name, exit 0
+#	lab_begin                          # private names, traps, a cgroup
+#	lab_need root netns veth tbf       # otherwise prints SKIP, exits 0
 #	lab_star 2 1gbit                   # hosts h0 and h1, one switch leaf0
 #	lab_spawn server lab_in h1 iperf3 -s -1
 #	lab_wait_for 5 "the server" lab_listens h1 5201
@@ -14,65 +14,64 @@
 #	lab_end
 #
 # Networks: every host has one interface e0; a switch has the ports swp0, swp1, ... to
-# hosts and up0, up1, ... to spines; a spine has swp0, ... one to each leaf.  Each end of
-# each cable sends through tbf at the RATE given ("none": unlimited).  One network a lab.
+# hosts and up0, up1, ... to spines; a spine has swp0, ..., one per leaf.  Both ends of
+# a cable send through tbf at RATE ("none": unlimited).  A lab has one network.
 #
 #	lab_star N RATE                    h0 .. hN-1 on the bridge leaf0
 #	lab_leaf_spine LEAVES SPINES HOSTS RATE [UP_RATE]
-#	                                   HOSTS a leaf; leaves and spines are routers,
+#	                                   HOSTS per leaf; leaves and spines are routers,
 #	                                   ECMP by the 5-tuple; h0 .. on leaf0, and so on;
 #	                                   no host has a route out of the lab
-#	lab_cable A IFACE B IFACE RATE     one more cable between two nodes (veth and tbf)
-#	lab_node NAME                      one more, empty node
+#	lab_cable A IFACE B IFACE RATE     adds a cable between two nodes (veth and tbf)
+#	lab_node NAME                      adds an empty node
 #	lab_addr HOST / lab_addr6 HOST     its addresses
 #	lab_plan                           the network as antiphase.topology/1, on stdout
 #
 # Nodes: NAME is short ("h0"); the namespace behind it is $(lab_ns NAME).
 #
-#	lab_in NODE COMMAND...             in its network namespace only: /sys stays ours
+#	lab_in NODE COMMAND...             in its network namespace, with the host's /sys
 #	lab_bytes NODE IFACE tx|rx [packets]
-#	                                   the interface's own counter; bytes count a large
-#	                                   segment (GSO) with its headers once, so switch
-#	                                   that off (lab_mtu_size) or reckon with it
-#	lab_mtu_size NODE IFACE            no segments beyond the MTU are sent there
-#	lab_reaches NODE ADDRESS           it answers, IPv4 or IPv6
+#	                                   the interface's counter; bytes count the headers
+#	                                   of a large segment (GSO) once, so switch that
+#	                                   off (lab_mtu_size) or allow for it
+#	lab_mtu_size NODE IFACE            sends no segments larger than the MTU
+#	lab_reaches NODE ADDRESS           succeeds if it answers, IPv4 or IPv6
 #
-# Jobs: a PATH of cgroup v2 below the lab's own one, as a batch system would make it.
+# Jobs: a PATH of cgroup v2 below the lab's cgroup, as a batch system would make it.
 #
 #	lab_job PATH                       makes it ("job_7/step_0"); prints its full path
 #	lab_in_job PATH COMMAND...         runs a command in it
-#	lab_job_gone PATH                  kills what is in it and removes it
+#	lab_job_gone PATH                  kills its processes and removes it
 #
-# Processes: all that a lab starts is in its cgroup, and dies with it.
+# Processes: everything that a lab starts is in its cgroup and is killed with it.
 #
 #	lab_spawn TAG COMMAND...           in the background; output in $LAB_DIR/TAG.log
 #	                                   ${LAB_PID[TAG]} is its pid (of the command)
-#	lab_stop TAG [SIGNAL]              TERM, or another, and waits; returns its status
-#	lab_wait_for SECONDS WHAT COMMAND... until it succeeds; else FAILs with WHAT
-#	lab_listens NODE PORT              a TCP socket listens there
+#	lab_stop TAG [SIGNAL]              sends TERM or SIGNAL, waits; returns its status
+#	lab_wait_for SECONDS WHAT COMMAND... until it succeeds; otherwise FAIL with WHAT
+#	lab_listens NODE PORT              succeeds if a TCP socket listens there
 #	lab_mpi JOB_PATH TRUTH HOST[,HOST...] ARL-ARGUMENTS...
-#	                                   real Open MPI, one rank a host (arl.c)
-#	lab_collector TAG NODE OPTION...   antiphase-collector there, with everything private:
-#	                                   runtime directory $LAB_DIR/TAG.run, frames at
-#	                                   $(lab_endpoint TAG), no metrics unless asked for;
-#	                                   returns when it publishes
-#	lab_ctl TAG WORD...                antiphase-collector WORD... to that one
+#	                                   real Open MPI, one rank per host (arl.c)
+#	lab_collector TAG NODE OPTION...   a private antiphase-collector: runtime directory
+#	                                   $LAB_DIR/TAG.run, frames at $(lab_endpoint TAG),
+#	                                   metrics only by option; returns when it publishes
+#	lab_ctl TAG WORD...                antiphase-collector WORD... to this collector
 #	lab_metric NODE REGEX              the sum of the matching lines of its /metrics
 #	                                   (of a collector with --metrics 127.0.0.1:9471)
 #	lab_judge JOBS_JSON JOB TRUTH      "PERIOD_MS OWN_MEDIAN_MS BYTES ITERATIONS ..."
 #	                                   (judge.py)
 #
-# Results: one line each; lab_end prints none if all is said.
+# Results: one line each.
 #
 #	pass NAME / fail NAME WHY / skip NAME WHY
 #	check NAME COMMAND...              PASS if it succeeds
-#	near NAME VALUE EXPECTED PERCENT   PASS if within; prints both in either case
-#	lab_bpf_left                       our programs and maps that nobody holds
-#	lab_bpf_none_left NAME             fails NAME if there are any after some seconds
+#	near NAME VALUE EXPECTED PERCENT   PASS if within; always prints both values
+#	lab_bpf_left                       our programs and maps that no process holds
+#	lab_bpf_none_left NAME             fails NAME if any remain after some seconds
 #
 # $LAB_DIR is a private directory, removed at the end.  LAB_KEEP=1 keeps it.
-# Everything is removed in a trap, also on failure and ctrl-C; for a script that was
-# killed, tests/net/run calls lab_sweep.
+# A trap removes everything, also on failure and ctrl-C; after a killed script,
+# tests/net/run calls lab_sweep.
 # shellcheck shell=bash
 
 set -u

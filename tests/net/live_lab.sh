@@ -1,35 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-# live_lab.sh - a fabric that is contended, a real Slurm on it, and real MPI jobs whose
-# iterations are measured: for demo_live.sh and steer_live.sh; sourced after lab.sh and
-# slurm_lab.sh.
+# live_lab.sh - a contended fabric with a real Slurm and measured real MPI jobs, for
+# demo_live.sh and steer_live.sh; sourced after lab.sh and slurm_lab.sh
 #
-# Hosts h0, h1, h2 are on one leaf and h3, h4, h5 on the other; between the leaves is one
-# spine.  The uplinks are limited by htb with a fair class for each host (as a fabric
-# with fair queueing or DCQCN shares): two equal TCP flows through a plain tbf slide
-# apart by themselves, and hide most of what contention costs.  Slurm talks over a
-# network of its own, 10.77.0.0/24, as on a cluster with a management network; slurmctld
-# is on the lab's node "slurm", a slurmd in the namespace of each host, where it and its
-# jobs find the collector of that host in /run/antiphase.
+# Hosts h0, h1, h2 are on one leaf and h3, h4, h5 on the other, with one spine between
+# the leaves.  htb limits the uplinks, with a fair class for each host, like a fabric
+# with fair queueing or DCQCN: two equal TCP flows through a plain tbf drift apart by
+# themselves, which hides most of the cost of contention.  Slurm uses a separate
+# network, 10.77.0.0/24, like a management network.  slurmctld runs on the lab's node
+# "slurm", and a slurmd in each host's namespace, where it and its jobs find the host's
+# collector in /run/antiphase.
 #
 #	lab_begin
 #	lab_need root netns veth bridge htb cgroup2 btf openmpi slurm
 #	live_fabric                        the namespaces, and $LAB_DIR/plan.json
-#	live_links shared|apart            apart: the uplinks carry what all hosts can send,
-#	                                   and jobs are in each other's way no more
+#	live_links shared|apart            apart: the uplinks have room for all hosts, so
+#	                                   that jobs do not contend
 #	live_slurm                         returns when six nodes are idle
-#	live_collectors                    one a host; frames at $(lab_endpoint h0), ...
-#	live_scheduler MODE                antiphase-topology and antiphase-scheduler, anew
+#	live_collectors                    one per host; frames at $(lab_endpoint h0), ...
+#	live_scheduler MODE                starts a new antiphase-topology and -scheduler
 #	live_scheduler_stop
-#	live_ask PATH                      of its API: live_ask /api/v1/jobs
+#	live_ask PATH                      a GET of its API: live_ask /api/v1/jobs
 #	id=$(live_submit NAME HOSTS ARL-ARGUMENTS...)
 #	                                   an sbatch job of two ranks under srun; its truth
 #	                                   is $LIVE_OUT/truth.NAME, and its exit status,
 #	                                   once it has ended, $LIVE_OUT/done.NAME
-#	live_wait_jobs SECONDS             until Slurm has none any more
-#	live_retransmits                   TCP segments sent again so far, of all hosts
+#	live_wait_jobs SECONDS             until Slurm has no jobs
+#	live_retransmits                   TCP segments retransmitted so far, all hosts
 #
-# Set LIVE_OUT to a directory before.  Jobs get the pacer, and a control group that bears
-# their name, from our plug-in for Slurm, as on any cluster.
+# Set LIVE_OUT to a directory first.  As on any cluster, jobs get the pacer and a
+# control group with their name from our Slurm plug-in.
 # shellcheck shell=bash
 
 LIVE_HOSTS=(h0 h1 h2 h3 h4 h5)

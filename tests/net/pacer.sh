@@ -52,7 +52,7 @@ period() {
 		END { print all[int((NR + 9) / 10)] }'
 }
 
-# ---- Iterations up, an order down -------------------------------------------------------
+# ---- Iterations to the collector, an order to the job --------------------------------
 
 start_collector
 lab_spawn steer "$LAB_B/tests/net/pace_steer" "$bus" "$orders" n0 30:40
@@ -108,7 +108,7 @@ sleep 0.3
 lab_stop again
 check "with all of them" test "$(grep -c '^4711 ' "$LAB_DIR/again.log")" -ge 60
 
-# ---- A collector that is killed, and comes back ------------------------------------------
+# ---- A collector that is killed and restarted ----------------------------------------
 
 paced killed 60 60 0.02 &
 mpi=$!
@@ -123,7 +123,7 @@ check "the next collector hears of the same job" grep -q '^4711 ' "$LAB_DIR/back
 lab_stop back
 lab_stop n0
 
-# ---- None, one that talks nonsense, and none of it at all --------------------------------
+# ---- No collector, a malformed one, and no pacer -------------------------------------
 
 cat >"$LAB_DIR/nonsense.py" <<'EOF'
 import os, select, socket, sys

@@ -65,7 +65,7 @@ def run(*words):
                           stdin=subprocess.DEVNULL, timeout=30, text=True)
 
 
-# ---- What Slurm has -------------------------------------------------------------------
+# ---- The state of Slurm --------------------------------------------------------------
 
 def slurm_time(text):
     return time.mktime(time.strptime(text, "%Y-%m-%dT%H:%M:%S")) if "T" in text else None
@@ -169,7 +169,7 @@ def take_a_node_of_a_pin(jobs):
     return False
 
 
-# ---- The daemon and who asks it --------------------------------------------------------
+# ---- The daemon and its clients ------------------------------------------------------
 
 def start():
     EVENTS.append((time.time(), "started"))

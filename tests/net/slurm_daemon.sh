@@ -50,7 +50,7 @@ pinned() {
 }
 declared=(--comment 'antiphase: iter_us=255000 comm_us=102000')
 
-# ---- Observing: nothing is touched -------------------------------------------------------
+# ---- Observing changes nothing -------------------------------------------------------
 daemon_start
 job=$(slurm_submit --exclusive -N2 "${declared[@]}")
 slurm_wait_state 13 "$job" RUNNING
@@ -144,7 +144,7 @@ lab_stop scheduler
 check "ended, what was done is undone" required "$job" '(null)'
 slurm_clear
 
-# ---- Without it --------------------------------------------------------------------------
+# ---- Without the daemon --------------------------------------------------------------
 slurm scontrol update PartitionName=train State=UP
 rm -f "$run/scheduler.sock"
 daemon_start --mode enforce

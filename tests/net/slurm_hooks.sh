@@ -81,7 +81,7 @@ check "status: pokes are by hand, as this script has another name" status 'WARN 
 check "status: the daemon is not there" status 'FAIL +daemon .*refused'
 
 # ---- The gate --------------------------------------------------------------------------
-# Nobody answers: it opens by itself.
+# Without an answer it opens by itself.
 job=$(slurm_submit --exclusive -N2)
 check "a job of several nodes is gated" gated "$job" True
 check "and waits" slurm_is_state "$job" PENDING
@@ -286,8 +286,8 @@ check "TaskProlog gives a task its mode, job and the pacer" test "$got" = \
 check "off is off there, too" test "$(ANTIPHASE_MODE=off env_of -N1)" = 'ANTIPHASE_MODE=off '
 
 # ---- PrologSlurmctld -------------------------------------------------------------------
-# Nobody has listened so far, and all jobs ran.  Now somebody who listens, and then one
-# who takes connections and never answers.
+# So far there was no listener, and all jobs ran.  Now there is one that answers, then
+# one that accepts connections and never answers.
 cat >"$LAB_DIR/listen.py" <<'X'
 import http.server, sys
 class Poke(http.server.BaseHTTPRequestHandler):

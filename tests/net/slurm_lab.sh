@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# slurm_lab.sh - a real Slurm of twelve nodes on three leaves, in a network namespace of
-# its own, for the tests slurm_*.sh; sourced after lab.sh.
+# slurm_lab.sh - a real Slurm of twelve nodes on three leaves in its own network
+# namespace, for the tests slurm_*.sh; sourced after lab.sh
 #
 #	lab_begin
 #	lab_need root netns slurm
@@ -11,15 +11,15 @@
 #	slurm_wait_state 10 "$job" RUNNING
 #	lab_end
 #
-# The namespace is the lab's node "slurm", so ports never meet those of another run, and
-# all that is started is in the lab's cgroup, so it ends with the lab.
+# The namespace is the lab's node "slurm", so ports never conflict with another run, and
+# all processes are in the lab's cgroup, so they end with the lab.
 #
-#	slurm COMMAND...                   in that namespace, by time limit: slurm squeue -h
+#	slurm COMMAND...                   there, with a time limit: slurm squeue -h
 #	slurm_submit SBATCH-OPTION...      a job that sleeps $SLURM_SLEEP_S (60); prints its id
-#	slurm_job_field JOB FIELD          of 'scontrol -o show job' (no blanks in the value)
+#	slurm_job_field JOB FIELD          from 'scontrol -o show job'; values without blanks
 #	slurm_state JOB                    PENDING, RUNNING, ...
 #	slurm_wait_state SECONDS JOB STATE
-#	slurm_nodes JOB                    where it runs
+#	slurm_nodes JOB                    the nodes on which it runs
 #	slurm_clear                        cancels all jobs, waits for free nodes
 #	slurm_daemon_start NAME / slurm_daemon_stop NAME [SIGNAL]   slurmctld, n01, ...
 # shellcheck shell=bash

@@ -63,7 +63,7 @@ check "again is nothing" grep -q 'no waiting job has a change' <(release)
 slurm scontrol update NodeName=n05 State=RESUME
 slurm_clear
 
-# ---- The pokes ---------------------------------------------------------------------------
+# ---- The hooks -----------------------------------------------------------------------
 # The hooks of the jobs above may still be running.
 sleep 4
 pin_to_a_node_that_goes

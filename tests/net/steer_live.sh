@@ -43,7 +43,7 @@ seconds_waited() {
 		$(date -d "$(slurm_job_field "$1" SubmitTime)" +%s)))
 }
 
-# ---- Nobody is in its way ---------------------------------------------------------------
+# ---- One job without contention ------------------------------------------------------
 alone=$(live_submit alone h0,h3 60 3 60 0.02 1 0 1@0 1 meet)
 lab_wait_for 30 "the end of the job" ended_well "$alone" alone 60
 check "a job that is alone is not held back, in enforce" test "$(live_waits alone)" = "0 0.000"
@@ -95,7 +95,7 @@ sys.exit(not all(s and s["followed"] and s["source"] == "pacer" for s in shifts)
 lab_wait_for 25 "the outcome of the advice" followed
 check "the advice is found to be followed" followed
 
-# ---- Whoever is killed ------------------------------------------------------------------
+# ---- Killed daemons ------------------------------------------------------------------
 lab_stop scheduler KILL
 sleep 2
 check "the scheduler is killed, and both jobs run on" \

@@ -14,7 +14,7 @@
 #define NOW INT64_C(1000000000000)
 #define S   INT64_C(1000000)
 
-/* ---- A cluster of nodes n0 to n7 with at most a few jobs ------------------------- */
+/* ---- A cluster of nodes n0 to n7 ------------------------------------------------- */
 
 struct cluster {
 	struct sched_node nodes[8];

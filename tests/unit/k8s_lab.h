@@ -113,7 +113,7 @@ k8s_lab_close(struct k8s_lab *lab)
 	loop_free(lab->loop);
 }
 
-/* ---- The other side -------------------------------------------------------------- */
+/* ---- The client ------------------------------------------------------------------ */
 
 /* The request of kube-scheduler for a pod of a job of 'n_pods'; offers all hosts. */
 static inline char *

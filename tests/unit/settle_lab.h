@@ -98,7 +98,7 @@ struct settle {
 	struct rng rng;
 };
 
-/* ---- What the daemon does -------------------------------------------------------- */
+/* ---- The daemon's part ----------------------------------------------------------- */
 
 static void
 settle_on_report(void *ctx, uint32_t job, const struct steer_report *report)

@@ -375,7 +375,7 @@ a_publisher_may_die_while_nobody_takes_what_it_sent(void **state)
 	unlink(endpoint + strlen("ipc://"));
 }
 
-/* ---- In a loop ------------------------------------------------------------------- */
+/* ---- In an event loop ------------------------------------------------------------ */
 
 struct chain {
 	struct loop *loop;

@@ -405,7 +405,7 @@ nodes_that_somebody_chose_since_are_his(void **state)
 	tear_down(&c);
 }
 
-/* ---- Whatever happens ------------------------------------------------------------ */
+/* ---- Random worlds --------------------------------------------------------------- */
 
 /* Advances a job as the scheduler would. */
 static void

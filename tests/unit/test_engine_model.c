@@ -24,7 +24,7 @@ draw_weight(void *ctx, uint32_t job, uint64_t iteration, uint32_t segment)
 	return 0.25 + (double)(x % 1000) / 250;
 }
 
-/* ------ Both ------ */
+/* ------ Engine and twin  */
 
 /* Adds the jobs from 'from' on that are (not) late; returns the next one. */
 static uint32_t

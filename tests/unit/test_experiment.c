@@ -7,7 +7,7 @@
 #include "sim/run/run_report.h"
 #include "tests/unit/experiment_fixture.h"
 
-/* ---- What counts ----------------------------------------------------------------- */
+/* ---- Counted iterations ---------------------------------------------------------- */
 
 static void
 a_job_that_shares_nothing_has_slowdown_one_with_jitter(void **state)

@@ -29,7 +29,7 @@
 #define MAX_FAILURES 5
 #define ROUND_S      360.0
 
-/* ---- Numbers as Python draws them: the Mersenne Twister, MT19937 ----------------- */
+/* ---- Python's random numbers: the Mersenne Twister, MT19937 ---------------------- */
 
 #define MT_N 624
 

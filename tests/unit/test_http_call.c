@@ -31,7 +31,7 @@ echo(void *ctx, const struct http_request *request, struct http_reply *reply)
 	strbuf_add(&reply->body, request->body, request->n_body);
 }
 
-/* ---- One call -------------------------------------------------------------------- */
+/* ---- A single call --------------------------------------------------------------- */
 
 struct answer {
 	struct loop *loop;

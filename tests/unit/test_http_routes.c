@@ -86,7 +86,7 @@ requests_in_a_row_are_all_answered(void **state)
 	stop_quietly(&s);
 }
 
-/* ---- Who may --------------------------------------------------------------------- */
+/* ---- Authorization --------------------------------------------------------------- */
 
 static void
 without_a_token_nothing_is_changed(void **state)
@@ -145,7 +145,7 @@ what_is_refused_is_said_once(void **state)
 	free(said);
 }
 
-/* ---- Too much -------------------------------------------------------------------- */
+/* ---- Oversized requests ---------------------------------------------------------- */
 
 static char *
 of_length(size_t n)

@@ -231,7 +231,7 @@ our_own_has_any_columns_in_any_order(void **state)
 	jobtrace_close(trace);
 }
 
-/* ---- What is not as it should be ------------------------------------------------- */
+/* ---- Malformed traces ------------------------------------------------------------ */
 
 static void
 malformed_rows_are_told_with_their_line_and_left_out(void **state)
@@ -452,7 +452,7 @@ a_line_without_end_is_given_up(void **state)
 	lines_close(lines);
 }
 
-/* ---- As they are shared ---------------------------------------------------------- */
+/* ---- Published traces ------------------------------------------------------------ */
 
 static void
 the_shared_traces_are_read_without_a_malformed_row(void **state)

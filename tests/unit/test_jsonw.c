@@ -177,7 +177,7 @@ doubles_read_back_the_same(void **state)
 	}
 }
 
-/* ---- Random trees: written, then read, by the same draws -------------------- */
+/* ---- Random trees, written and read ----------------------------------------- */
 
 static void
 random_string(struct rng *rng, char *text)

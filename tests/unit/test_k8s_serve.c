@@ -12,7 +12,7 @@
 #include "topology/gen.h"
 #include "topology/read.h"
 
-/* ---- The server, a process of its own -------------------------------------------- */
+/* ---- The server process ---------------------------------------------------------- */
 
 struct server {
 	pid_t pid;
@@ -88,7 +88,7 @@ post(const struct server *server, const char *path, const char *body, unsigned s
 	return doc;
 }
 
-/* ---- What it answers ------------------------------------------------------------- */
+/* ---- Replies --------------------------------------------------------------------- */
 
 /* Scores of all nodes: counts per score, and the node of score 10 in 'best'. */
 struct scores {

@@ -90,7 +90,7 @@ receive(const struct bench *bench, struct coll_event *ret_sent)
 	return true;
 }
 
-/* ---- Version 4, as NCCL 2.27 speaks it ------------------------------------------ */
+/* ---- Version 4, used by NCCL 2.27 ----------------------------------------------- */
 
 static int
 begin(struct bench *bench, int n_nodes)

@@ -110,7 +110,7 @@ iterations_that_were_all_contended_are_relieved(void **state)
 	(void)state;
 	for (int i = 0; i < 6; i++)
 		begin(&lab, 270, 160 + i % 2);
-	/* Nobody is seen beside it: it takes as long as it took at best. */
+	/* No other job is seen: it takes as long as its best iteration. */
 	check(&lab, &SENT, &path, 270000 + 160000, 160000);
 	/* Others are present, but no cost is seen: it takes more than its bytes; */
 	path.met_frac = 0.3;

@@ -111,7 +111,7 @@ one_that_leaves_part_of_a_node_holds_back_nothing(void **state)
 	lab_fini(&lab);
 }
 
-/* ---- Guests ---------------------------------------------------------------------- */
+/* ---- Opportunistic jobs ---------------------------------------------------------- */
 
 static void
 guests_are_where_the_least_load_is(void **state)
@@ -194,7 +194,7 @@ a_plan_with_guests_is_checked(void **state)
 	lab_fini(&lab);
 }
 
-/* ---- How fast -------------------------------------------------------------------- */
+/* ---- Speed ----------------------------------------------------------------------- */
 
 static const struct pol_job owner = { .iteration_s = 6, .stage_s = { 3, 2, 1 } };
 

@@ -77,7 +77,7 @@ decide(struct policy_lab *lab, double now_s)
 	return text.text;
 }
 
-/* ---- Apart ----------------------------------------------------------------------- */
+/* ---- Profiling nodes ------------------------------------------------------------- */
 
 static void
 jobs_are_looked_at_apart_first(void **state)
@@ -121,7 +121,7 @@ jobs_that_are_too_large_are_not_looked_at(void **state)
 	lab_fini(&lab);
 }
 
-/* ---- Who goes first -------------------------------------------------------------- */
+/* ---- Order ----------------------------------------------------------------------- */
 
 static void
 least_predicted_gpu_time_goes_first_and_nobody_passes(void **state)

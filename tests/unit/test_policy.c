@@ -268,7 +268,7 @@ leases_are_kept_and_then_go_to_the_worst_off(void **state)
 	lab_fini(&lab);
 }
 
-/* ---- When it decides next -------------------------------------------------------- */
+/* ---- The time of the next decision ----------------------------------------------- */
 
 /* 0.7 s three times is 2.1 s, of which a third is less than 0.7 s. */
 static void

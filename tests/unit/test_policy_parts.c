@@ -66,7 +66,7 @@ whole_takes_one_node_or_whole_ones_and_a_rest(void **state)
 	assert_int_equal(no_rest[2], 4);
 }
 
-/* ---- Plans that cannot be -------------------------------------------------------- */
+/* ---- Invalid plans --------------------------------------------------------------- */
 
 static void
 plans_that_cannot_be_are_told(void **state)

@@ -90,7 +90,7 @@ assert_refused(const char *text, const char *expect)
 
 #define A_JOB "[job a]\nnodes = 2\nsegment = send 1 MB\n"
 
-/* ---- Good ones ------------------------------------------------------------------- */
+/* ---- Valid scenarios ------------------------------------------------------------- */
 
 static void
 every_key_is_read(void **state)
@@ -268,7 +268,7 @@ slots_may_be_used_one_job_after_another(void **state)
 	topo_unref(topo);
 }
 
-/* ---- Bad ones -------------------------------------------------------------------- */
+/* ---- Invalid scenarios ----------------------------------------------------------- */
 
 static void
 bad_sections_are_refused(void **state)

@@ -298,7 +298,7 @@ read_all(void **state)
 	return 0;
 }
 
-/* ---- Batches that grow ----------------------------------------------------------- */
+/* ---- Growing batches ------------------------------------------------------------- */
 
 static void
 look_at_batch(struct job *job)

@@ -91,7 +91,7 @@ what_cannot_be_solved_is_refused(void **state)
 	assert_int_equal(simplex_solve(&lp, x, NULL), 0);
 }
 
-/* ---- Against all corners --------------------------------------------------------- */
+/* ---- Comparison with all corners ------------------------------------------------- */
 
 /* Solves n equations by elimination; false without a unique solution. */
 static bool

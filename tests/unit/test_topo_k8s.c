@@ -475,7 +475,7 @@ hostile_hypernodes_are_refused_with_what_is_wrong(void **state)
 	refused_with("kind: HyperNode\n---\nkind: *x\n", NULL, 3, "");
 }
 
-/* ---- Out ------------------------------------------------------------------------- */
+/* ---- Export ---------------------------------------------------------------------- */
 
 typedef int write_fn(const struct topo *topo, FILE *out, struct err *err);
 
