@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * advice_request.h - the request that 'advise' and 'explain' share: advice on the jobs of a
- * file or of telemetry, on a fabric, by a policy.
+ * advice_request.h - the request that 'advise' and 'explain' share: advice on the jobs
+ * of a file or of telemetry, on a fabric, by a policy.
  */
 #ifndef CLI_ADVICE_REQUEST_H
 #define CLI_ADVICE_REQUEST_H

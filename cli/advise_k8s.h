@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * advise_k8s.h - an advice as lines of kubectl: each job's shift as an annotation of its
- * pods, from where a downward API volume brings it to the job.
+ * advise_k8s.h - an advice as lines of kubectl: each job's shift as an annotation of
+ * its pods, from where a downward API volume brings it to the job.
  */
 #ifndef CLI_ADVISE_K8S_H
 #define CLI_ADVISE_K8S_H

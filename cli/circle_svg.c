@@ -322,7 +322,7 @@ put_clock(struct svg *svg, const struct window *window)
 
 /* ---- Rings -------------------------------------------------------------------- */
 
-/* Where the rings are, and how thick a rate is. */
+/* Places of the rings, and thickness per rate. */
 struct rings {
 	size_t n;
 	double width;             /* Of one job's ring, with the gap to the next. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scheduler_advice.h - the current advice of antiphase-scheduler: its answer over HTTP, or a
- * saved one.
+ * scheduler_advice.h - the current advice of antiphase-scheduler: its answer over HTTP,
+ * or a saved one.
  *
  *
  * The answer comes from outside: its size is bounded, and all of it is checked.

@@ -21,13 +21,13 @@ void sparkline_add(const float *values, size_t n, double full, size_t columns,
 		   struct strbuf *out);
 
 /*
- * Appends "|...|  # is ": a sketch of n rates in up to SPARKLINE_MAX_SKETCH columns; the
- * highest one is full.  Returns its rate, which the caller appends.
+ * Appends "|...|  # is ": a sketch of n rates in up to SPARKLINE_MAX_SKETCH columns;
+ * the highest one is full.  Returns its rate, which the caller appends.
  */
 double sparkline_sketch(const double *rates, size_t n, size_t columns,
 			struct strbuf *out);
 
-/* What sparkline_add() writes for a full column. */
+/* The character of a full column. */
 const char *sparkline_full(void);
 
 #endif

@@ -19,9 +19,10 @@ struct topo;
 bool topology_is_service(const char *path);
 
 /*
- * GETs /api/v1/'op', or POSTs 'body' if that is not NULL.  Returns 0 with a reply that is
- * no error; or -ECONNREFUSED if nothing answers (exit 3), -EACCES for an address beyond this
- * host or a socket that we may not use (5), -EINVAL for an error reply, with 'err' filled.
+ * GETs /api/v1/'op', or POSTs 'body' if that is not NULL.  Returns 0 with a reply that
+ * is no error; or -ECONNREFUSED if nothing answers (exit 3), -EACCES for an address
+ * beyond this host or a socket that we may not use (5), -EINVAL for an error reply,
+ * with 'err' filled.
  */
 int topology_ask(const char *service, const char *op, const char *body,
 		 struct strbuf *reply, struct err *err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * collector.c - the program antiphase-collector: counts the traffic of this host's
- * interfaces and jobs and publishes it in frames; sends commands to a running collector.
+ * interfaces and jobs and publishes it in frames; sends commands to a running
+ * collector.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -59,7 +59,7 @@ struct job {
 	double private_end_ns; /* End of its private flows; once sent. */
 	double weight_factor;  /* For its flows' weights, from the hook. */
 	double *left; /* By flow of the segment: the share to send; NULL: all.  Owned. */
-	struct engine_point *from; /* Where it begins; NULL: at once.  Owned. */
+	struct engine_point *from; /* Where it begins, or NULL.  Owned. */
 	double stop_ns;            /* INFINITY: never. */
 
 	uint32_t n_segments;

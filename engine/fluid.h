@@ -39,7 +39,7 @@
 #define FLUID_NONE UINT32_MAX
 /* Padding after the last slot's share, which a solve may read. */
 #define FLUID_N_BEYOND 3
-/* In place of a slot: the link is not hot. */
+/* Instead of a slot: the link is not hot. */
 #define FLUID_COLD (UINT32_MAX - 1)
 /* Most flows in a part. */
 #define FLUID_PART_MAX 8
@@ -309,7 +309,7 @@ fluid_start(struct fluid *fl, uint32_t f, double now_ns)
 	fluid_enter(fl, f);
 }
 
-/* As fluid_start(), for a flow that at its cap would now end at 'finish_ns'. */
+/* As fluid_start(), for a flow that would end at 'finish_ns' at its cap. */
 void fluid_start_midway(struct fluid *fl, uint32_t flow, double finish_ns);
 
 /* Ends an active flow, whatever it has left. */

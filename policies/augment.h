@@ -30,7 +30,7 @@ struct rng;
 
 #define AUGMENT_MAX_PLANS 10 /* As in CASSINI (NSDI 2024). */
 
-/* What chooses among plans. */
+/* The choice among plans. */
 struct augment {
 	void *ctx;
 	/* Returns the index of one of 'n' plans; NULL: the first plan is taken. */

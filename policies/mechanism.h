@@ -50,7 +50,7 @@ struct pol_param {
 		name, text, value, 0, 1, true \
 	}
 
-/* What every mechanism begins with. */
+/* The first member of every mechanism. */
 struct pol_module {
 	const char *name; /* "2d-las"; unique within its slot. */
 	const char *text; /* One line. */
@@ -112,7 +112,7 @@ struct pol_order {
 		       const struct pol_plan *plan);
 };
 
-/* What a job is to get, before it has a place. */
+/* The GPUs that a job is to get, before placement. */
 struct pol_want {
 	uint32_t job, n_gpus, type; /* type POL_NONE: any. */
 	uint32_t n_held; /* GPUs that it has now; a copy, since most jobs have none. */
@@ -163,7 +163,7 @@ struct pol_planner {
 	const uint32_t *(*parts)(const void *state);
 };
 
-/* What running jobs keep when there is a new plan. */
+/* How a new plan treats running jobs. */
 enum pol_keep {
 	POL_KEEP_NOTHING, /* The cluster is emptied and filled anew, in order. */
 	POL_KEEP_PLACE,   /* A job that goes on stays where it is, if possible. */

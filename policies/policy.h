@@ -41,7 +41,7 @@ struct policy_spec {
 	const char *source; /* The paper, and the code that was followed. */
 	enum pol_drive drive;
 	enum pol_keep keep;
-	double round_s;   /* Or the length of a lease. */
+	double round_s;   /* Length of a round or a lease. */
 	double restart_s; /* The cost of a start after a stop. */
 	bool adapts;      /* Jobs choose their batch sizes, and report (view.h). */
 	const struct pol_admit *admit; /* NULL: every job. */
@@ -60,7 +60,7 @@ struct policy_spec {
 extern const struct policy_spec policy_table[];
 const struct policy_spec *policy_find(const char *name); /* Or NULL. */
 
-/* What the user sets; 'sets' has "NAME=VALUE" for the mechanisms' parameters. */
+/* Settings of the user; 'sets' has "NAME=VALUE" for the mechanisms' parameters. */
 struct policy_opts {
 	uint64_t seed;
 	const char *const *sets;

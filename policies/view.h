@@ -48,7 +48,7 @@ struct pol_job {
 	double first_s;     /* First start; NAN: not yet. */
 	double since_s;     /* Begin of its present state and place. */
 	uint32_t n_starts, n_preempted;
-	/* Where it runs; n_pieces 0: it waits. */
+	/* Its place; n_pieces 0: it waits. */
 	const struct pol_piece *pieces;
 	uint32_t n_pieces, n_held_gpus;
 	uint32_t group; /* The first job on its GPUs; itself if it shares none. */

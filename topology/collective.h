@@ -2,8 +2,9 @@
 /*
  * collective.h - the flows of a collective operation, and the links they load
  *
- * A job runs on W hosts and all-reduces a message of S bytes per host (traffic between the
- * GPUs of one host does not touch the fabric).  Each kind sends, by the textbook formulas:
+ * A job runs on W hosts and all-reduces a message of S bytes per host (traffic between
+ * the GPUs of one host does not touch the fabric).  Each kind sends, by the textbook
+ * formulas:
  *
  *	ring          W flows, host i to host i+1 mod W, of 2 (W-1)/W S each
  *	              (reduce-scatter, then all-gather: Patarasuk and Yuan 2009)
@@ -24,9 +25,9 @@
  * Hosts are ordered by leaf and then by id, so that a ring has one flow out of, and one
  * into, each rack.
  *
- * If every host of the job has R > 1 interfaces, each of these flows is split into R equal
- * ones that follow each other in the list: with consecutive source ports, one goes over
- * each rail (see route.h).
+ * If every host of the job has R > 1 interfaces, each of these flows is split into R
+ * equal ones that follow each other in the list: with consecutive source ports, one
+ * goes over each rail (see route.h).
  */
 #ifndef TOPOLOGY_COLLECTIVE_H
 #define TOPOLOGY_COLLECTIVE_H

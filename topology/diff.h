@@ -11,13 +11,14 @@
  *	speed    as planned, but at another speed (by more than 5 %: encodings)
  *	down     planned, and the port at one end reports no link
  *
- * A cable that no node reports on is not judged: between two silent nodes it is counted as
- * unseen, not missing.  Cables to nodes or ports that the plan does not have (a management
- * network) are ignored, not extra.
+ * A cable that no node reports on is not judged: between two silent nodes it is counted
+ * as unseen, not missing.  Cables to nodes or ports that the plan does not have (a
+ * management network) are ignored, not extra.
  *
  * Plans from Slurm number their ports (p0, p1, ...), because the file names none.  At a
- * node of such a plan where no port name has ever matched, a cable to the right neighbor is
- * the right cable whatever its port is called; these are counted as renamed.
+ * node of such a plan where no port name has ever matched, a cable to the right
+ * neighbor is the right cable whatever its port is called; these are counted as
+ * renamed.
  */
 #ifndef TOPOLOGY_DIFF_H
 #define TOPOLOGY_DIFF_H

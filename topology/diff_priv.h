@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * diff_priv.h - both sides of a comparison, as cables between numbered ends; for diff*.c
+ * diff_priv.h - both sides of a comparison, as cables between numbered ends; for
+ * diff*.c
  */
 #ifndef TOPOLOGY_DIFF_PRIV_H
 #define TOPOLOGY_DIFF_PRIV_H

@@ -3,9 +3,10 @@
  * domains.h - the fabric as nested domains: the hosts under each switch, tier by tier
  *
  * A domain of tier t is a set of switches of that tier with everything below them: in a
- * leaf-spine a leaf with its hosts, and all leaves under all spines together.  Domains nest
- * even where a switch has several switches above it, as schedulers want for trees of
- * HyperNodes or labels.  A host without a switch in a tier has no domain of that tier.
+ * leaf-spine a leaf with its hosts, and all leaves under all spines together.  Domains
+ * nest even where a switch has several switches above it, as schedulers want for trees
+ * of HyperNodes or labels.  A host without a switch in a tier has no domain of that
+ * tier.
  *
  * Pure; memory is linear in nodes, time in links and tiers.
  */

@@ -3,8 +3,8 @@
  * faults.h - faults of a fabric, as readers and checks report them
  *
  * A fault is something that a cable plan would not have: hosts that cannot reach each
- * other, a cable with one direction missing or slower, a switch whose uplinks differ from
- * those of the other switches in its tier.
+ * other, a cable with one direction missing or slower, a switch whose uplinks differ
+ * from those of the other switches in its tier.
  */
 #ifndef TOPOLOGY_FAULTS_H
 #define TOPOLOGY_FAULTS_H

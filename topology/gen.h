@@ -2,17 +2,19 @@
 /*
  * gen.h - generators of fabrics from a few numbers
  *
- * Nodes are numbered hosts first, then switches by tier, so host number i is node i, named
- * "h<i>".  Ports are "p0", "p1", ... at every node: a switch has its downward ports first,
- * then its uplinks; cables between the same two nodes have consecutive ports.
+ * Nodes are numbered hosts first, then switches by tier, so host number i is node i,
+ * named "h<i>".  Ports are "p0", "p1", ... at every node: a switch has its downward
+ * ports first, then its uplinks; cables between the same two nodes have consecutive
+ * ports.
  *
- * A 0 in an option means "not given": it takes the default named beside it, or follows from
- * the oversubscription, which is
+ * A 0 in an option means "not given": it takes the default named beside it, or follows
+ * from the oversubscription, which is
  *
  *	capacity of a switch's downward ports / capacity of its uplinks
  *
- * Numbers that contradict each other are refused with a message that says what they amount
- * to.  All functions return 0 with a new snapshot, or -EINVAL or -E2BIG with 'err' filled.
+ * Numbers that contradict each other are refused with a message that says what they
+ * amount to.  All functions return 0 with a new snapshot, or -EINVAL or -E2BIG with
+ * 'err' filled.
  */
 #ifndef TOPOLOGY_GEN_H
 #define TOPOLOGY_GEN_H

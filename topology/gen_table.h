@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gen_table.h - the generators by name, with a table of their options, shared by the command
- * line, its help and scenario files:
+ * gen_table.h - the generators by name, with a table of their options, shared by the
+ * command line, its help and scenario files:
  *
  *	leaf-spine --leaves 6 --hosts-per-leaf 4 --gbps 50 --oversubscription 2
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * in_lldp.h - a reader of lldpd's neighbors, as 'lldpcli -f json0 show neighbors details'
- * prints them
+ * in_lldp.h - a reader of lldpd's neighbors, as 'lldpcli -f json0 show neighbors
+ * details' prints them
  *
  * Of lldpcli's formats only json0 has the same shape for none, one and many neighbors:
  * everything is an array.  The text does not name the host that it is from.

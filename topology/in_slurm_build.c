@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * in_slurm_build.c - builds a fabric from the switches of a topology.conf: expands names,
- * derives tiers from parents and children, and adds cables from the leaves up.
+ * in_slurm_build.c - builds a fabric from the switches of a topology.conf: expands
+ * names, derives tiers from parents and children, and adds cables from the leaves up.
  */
 #include <errno.h>
 #include <math.h>

@@ -32,7 +32,7 @@
 struct reader {
 	const struct json_doc *doc; /* Borrowed. */
 	struct strbuf conf;         /* Builds the text of a topology.conf. */
-	/* By line of 'conf': the switch; borrowed.  None of the graph engine's JSON. */
+	/* By line of 'conf': the switch; borrowed.  Empty for the graph engine. */
 	VEC(const struct json *) switches;
 	struct err *err;
 };

@@ -14,8 +14,8 @@
  *	   at another cable, or another interface at this one.  A plan from Slurm has
  *	   numbers instead of port names, so this rule applies there.
  *
- * Anything else has no link: "lo", or an unknown interface of a host with two cables.  The
- * rules also work for ports of switches.
+ * Anything else has no link: "lo", or an unknown interface of a host with two cables.
+ * The rules also work for ports of switches.
  */
 #ifndef TOPOLOGY_INTERFACE_LINKS_H
 #define TOPOLOGY_INTERFACE_LINKS_H

@@ -3,15 +3,15 @@
  * k8s.h - the fabric in Kubernetes: labels of Nodes, and Volcano's HyperNodes
  *
  * Both are trees of proximity without ports or speeds: capacities are those of
- * topo_read_opts, as for every plain tree.  The value of a label names a switch; keys are
- * given from the closest switch up, as a list with commas, in which a last "*" stands for
- * 0, 1, 2 and so on:
+ * topo_read_opts, as for every plain tree.  The value of a label names a switch; keys
+ * are given from the closest switch up, as a list with commas, in which a last "*"
+ * stands for 0, 1, 2 and so on:
  *
  *	fabric.topograph.run/tier-*
  *	network.topology.nvidia.com/leaf,network.topology.nvidia.com/spine
  *
- * Labels of NVLink domains (accelerator, gpu.clique) do not apply: these are not cables of
- * the network.
+ * Labels of NVLink domains (accelerator, gpu.clique) do not apply: these are not cables
+ * of the network.
  */
 #ifndef TOPOLOGY_K8S_H
 #define TOPOLOGY_K8S_H
@@ -55,9 +55,9 @@ bool k8s_label_is_valid(const char *value);
 void k8s_label_hash(const char *value, struct strbuf *out);
 
 /*
- * The writers.  What several switches of a tier serve together is one domain (domains.h),
- * and named after the first of them.  They return 0, or -EINVAL with 'err' filled
- * if a host has a name that no Node has, and then nothing is written.
+ * The writers.  What several switches of a tier serve together is one domain
+ * (domains.h), and named after the first of them.  They return 0, or -EINVAL with 'err'
+ * filled if a host has a name that no Node has, and then nothing is written.
  */
 
 /* HyperNodes as YAML, closest tier first; what topo_hypernodes_read() reads. */

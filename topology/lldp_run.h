@@ -2,9 +2,9 @@
 /*
  * lldp_run.h - periodic runs of lldpcli, and what it prints
  *
- * lldpcli may be missing, hang, or print without end: it runs as a child in its own process
- * group, the loop reads its output up to LLDP_MAX_BYTES, and it is killed when its time is
- * up.  One runs at a time.
+ * lldpcli may be missing, hang, or print without end: it runs as a child in its own
+ * process group, the loop reads its output up to LLDP_MAX_BYTES, and it is killed when
+ * its time is up.  One runs at a time.
  */
 #ifndef TOPOLOGY_LLDP_RUN_H
 #define TOPOLOGY_LLDP_RUN_H

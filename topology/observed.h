@@ -2,15 +2,15 @@
 /*
  * observed.h - the cabling as nodes report it
  *
- * Every host (and every switch that runs lldpd) can report two things: the state and speed
- * of its ports (netlink), and the neighbor at each port (LLDP).  This module collects the
- * reports of many nodes and reports what changed from one to the next.  Pure: how reports
- * arrive (in_lldp.h, links_netlink.h, the service's socket) and how they compare with a
- * plan (diff.h) is elsewhere.
+ * Every host (and every switch that runs lldpd) can report two things: the state and
+ * speed of its ports (netlink), and the neighbor at each port (LLDP).  This module
+ * collects the reports of many nodes and reports what changed from one to the next.
+ * Pure: how reports arrive (in_lldp.h, links_netlink.h, the service's socket) and how
+ * they compare with a plan (diff.h) is elsewhere.
  *
- * Names come from the wire: they are truncated to TOPO_MAX_NAME bytes, and bytes that are
- * not printable become '?'.  A name that a plan cannot have (such as a MAC address) is kept
- * and matches nothing there.
+ * Names come from the wire: they are truncated to TOPO_MAX_NAME bytes, and bytes that
+ * are not printable become '?'.  A name that a plan cannot have (such as a MAC address)
+ * is kept and matches nothing there.
  */
 #ifndef TOPOLOGY_OBSERVED_H
 #define TOPOLOGY_OBSERVED_H

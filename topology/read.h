@@ -3,10 +3,10 @@
  * read.h - readers of fabrics: our own JSON, Slurm's topology.conf, the text of
  * ibnetdiscover, files of topograph, objects of Kubernetes (k8s.h)
  *
- * All readers are pure functions of a name for messages and the terminated text, which is
- * untrusted until checked.  They number hosts first, then switches, each in the order of
- * the file, so that writing JSON and reading it back gives the same ids.  They return 0
- * with a new snapshot, or -EINVAL or -E2BIG with 'err' filled.
+ * All readers are pure functions of a name for messages and the terminated text, which
+ * is untrusted until checked.  They number hosts first, then switches, each in the
+ * order of the file, so that writing JSON and reading it back gives the same ids.  They
+ * return 0 with a new snapshot, or -EINVAL or -E2BIG with 'err' filled.
  */
 #ifndef TOPOLOGY_READ_H
 #define TOPOLOGY_READ_H
@@ -32,14 +32,14 @@ enum topo_format {
 };
 
 /*
- * "json", "slurm", "ibnetdiscover", "topograph", "k8s-nodes", "hypernodes" for the formats
- * from 1; NULL-terminated.
+ * "json", "slurm", "ibnetdiscover", "topograph", "k8s-nodes", "hypernodes" for the
+ * formats from 1; NULL-terminated.
  */
 extern const char *const topo_format_names[];
 
 struct topo_read_opts {
 	enum topo_format format;
-	double default_bps; /* Capacity of links without a speed in the file; 0: 100e9. */
+	double default_bps; /* Capacity of links without a speed; 0: 100e9. */
 	/*
 	 * For links between switches of trees without speeds (Slurm, topograph,
 	 * Kubernetes): their capacity; or the ratio of a switch's downward capacity to
@@ -47,7 +47,7 @@ struct topo_read_opts {
 	 */
 	double uplink_bps, oversubscription;
 	uint32_t n_slots; /* Slots of hosts without a number in the file; 0: 1. */
-	/* Limit of names that lists such as "n[0-9999]" expand to; 0: TOPO_MAX_NODES. */
+	/* Limit of names from lists such as "n[0-9999]"; 0: TOPO_MAX_NODES. */
 	uint32_t max_names;
 	/*
 	 * If not NULL, names and ports that are defined twice do not stop the reader of

@@ -2,24 +2,26 @@
 /*
  * route.h - the links that a flow takes
  *
- * Paths go up and then down the tiers, and are as short as that allows.  At the top they
- * may use at most one link between two switches of the same tier, for leaves that are
- * cabled to each other.  Hosts do not forward.
+ * Paths go up and then down the tiers, and are as short as that allows.  At the top
+ * they may use at most one link between two switches of the same tier, for leaves that
+ * are cabled to each other.  Hosts do not forward.
  *
- * Where several next links are equally short, a switch chooses as ECMP does: entry number
+ * Where several next links are equally short, a switch chooses as ECMP does: entry
+ * number
  *
  *	rng_mix(rng_mix(seed ^ (source << 32 | destination)) + port * 2^32 + node) mod n
  *
  * of its n equally short links in ascending order of id, with source and destination as
- * host numbers (position in topo_hosts()), 'port' the flow's source port, and 'node' the id
- * of the switch.  So a flow always takes the same path, and another port or seed is another
- * draw.
+ * host numbers (position in topo_hosts()), 'port' the flow's source port, and 'node'
+ * the id of the switch.  So a flow always takes the same path, and another port or seed
+ * is another draw.
  *
  * A flow goes to one interface of its destination host, from one of its source host, as
- * collective libraries bind a channel to an interface.  The first is number 'port' mod n of
- * the n links into the destination that are nearest to the source, the second number 'port'
- * mod n of the n links out of the source that are nearest to that interface.  With rails,
- * consecutive ports therefore use one rail after the other, the same rail at both ends.
+ * collective libraries bind a channel to an interface.  The first is number 'port' mod
+ * n of the n links into the destination that are nearest to the source, the second
+ * number 'port' mod n of the n links out of the source that are nearest to that
+ * interface.  With rails, consecutive ports therefore use one rail after the other, the
+ * same rail at both ends.
  *
  * Distances are kept per destination leaf and computed on demand:
  * O(switches + links between them) per new leaf.

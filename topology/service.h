@@ -2,9 +2,9 @@
 /*
  * service.h - the state and the answers of antiphase-topology, without I/O
  *
- * It has the plan (a snapshot, replaced as a whole) and the reports of nodes; it answers
- * requests and announces changes.  topology.c has the sockets, clocks, files and lldpd.
- * Requests are untrusted until checked.
+ * It has the plan (a snapshot, replaced as a whole) and the reports of nodes; it
+ * answers requests and announces changes. topology.c has the sockets, clocks, files and
+ * lldpd.  Requests are untrusted until checked.
  *
  *	GET  /api/v1/health
  *	GET  /api/v1/snapshot

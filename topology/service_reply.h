@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * service_reply.h - replies of antiphase-topology: validation, and the plan in one.  Pure;
- * the texts come from another process and are untrusted until checked.
+ * service_reply.h - replies of antiphase-topology: validation, and the plan in one.
+ * Pure; the texts come from another process and are untrusted until checked.
  */
 #ifndef TOPOLOGY_SERVICE_REPLY_H
 #define TOPOLOGY_SERVICE_REPLY_H

@@ -2,10 +2,10 @@
 /*
  * topo.h - the fabric: hosts, switches, and the cables between their ports
  *
- * A snapshot is immutable and reference-counted, so that a reader keeps one while the next
- * is built.  Nodes and links have dense ids from 0, in the order in which the builder got
- * them.  A full-duplex cable is two directed links, one each way, named as on the cable:
- * "leaf1:p3>spine0:p1".
+ * A snapshot is immutable and reference-counted, so that a reader keeps one while the
+ * next is built.  Nodes and links have dense ids from 0, in the order in which the
+ * builder got them.  A full-duplex cable is two directed links, one each way, named as
+ * on the cable: "leaf1:p3>spine0:p1".
  *
  * Tiers count from the hosts: a host is tier 0, a leaf 1, a spine 2, and so on.
  *

@@ -3,7 +3,7 @@
  * topology.c - antiphase-topology: serves the plan of the fabric and what nodes report.
  *
  * Reads the plan, queries this host's lldpd, watches the kernel's links, accepts the
- * reports of other hosts, answers requests and announces changes.  service.h defines the
+ * reports of other hosts, answers requests and announces changes. service.h defines the
  * answers; this file has the sockets, files, signals and the loop.
  */
 #include <errno.h>

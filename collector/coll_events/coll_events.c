@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * coll_events.c - antiphase-events: reports the begin and end of all-reduces of MPI, gloo
- * and NCCL, by uprobes, to the collector of this host.
+ * coll_events.c - antiphase-events: reports the begin and end of all-reduces of MPI,
+ * gloo and NCCL, by uprobes, to the collector of this host.
  *
- * A program of its own, because uprobes need CAP_SYS_ADMIN, which the collector does not;
- * it drops all capabilities once the probes are attached.
+ * A program of its own, because uprobes need CAP_SYS_ADMIN, which the collector does
+ * not; it drops all capabilities once the probes are attached.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -3,10 +3,11 @@
  * event_pairs.h - collective events from the entries and returns of functions
  *
  * A thread's return belongs to its last entry into a function of the same kind, so of
- * nested collectives the inner one is reported.  Entries and returns without a counterpart
- * (a lost record, a thread that ended inside a collective) are counted.
+ * nested collectives the inner one is reported.  Entries and returns without a
+ * counterpart (a lost record, a thread that ended inside a collective) are counted.
  *
- * Pure.  The table has a fixed size; when it is full, the oldest entry is dropped.  O(1).
+ * Pure.  The table has a fixed size; when it is full, the oldest entry is dropped.
+ * O(1).
  */
 #ifndef COLLECTOR_COLL_EVENTS_EVENT_PAIRS_H
 #define COLLECTOR_COLL_EVENTS_EVENT_PAIRS_H

@@ -84,8 +84,8 @@ void collector_write_health(void *collector, struct strbuf *out);
 int collector_open_control(struct collector *collector, struct err *err);
 
 /*
- * inputs.c: the sockets of collective events and pacers, and the subscription to orders.
- * collector_inputs_second() is called each second; close before the publisher.
+ * inputs.c: the sockets of collective events and pacers, and the subscription to
+ * orders. collector_inputs_second() is called each second; close before the publisher.
  */
 int collector_open_inputs(struct collector *collector, struct err *err);
 void collector_inputs_second(struct collector *collector, int64_t now_ns,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * open.c - opening and closing of the collector's parts: first those that need root, then,
- * as the configured user and with the remaining capabilities, the rest.
+ * open.c - opening and closing of the collector's parts: first those that need root,
+ * then, as the configured user and with the remaining capabilities, the rest.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 /*
  * doctor.h - findings about what this host supports, each with a remedy
  *
- * A finding is OK, WARN (the collector misses something, or measures it less exactly) or
- * FAIL (the collector cannot do what its settings ask for).  The checks run as any user;
- * a check that lacks permission says so.
+ * A finding is OK, WARN (the collector misses something, or measures it less exactly)
+ * or FAIL (the collector cannot do what its settings ask for).  The checks run as any
+ * user; a check that lacks permission says so.
  */
 #ifndef COLLECTOR_DOCTOR_DOCTOR_H
 #define COLLECTOR_DOCTOR_DOCTOR_H

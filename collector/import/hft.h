@@ -2,8 +2,8 @@
 /*
  * hft.h - a reader of the high-frequency telemetry of Cumulus Linux
  *
- * A switch with a Spectrum-4 or later samples the octets of its ports every 100 us to 12.75
- * ms and writes them to /var/run/cumulus/hft (Cumulus Linux 5.10 and later, "ASIC
+ * A switch with a Spectrum-4 or later samples the octets of its ports every 100 us to
+ * 12.75 ms and writes them to /var/run/cumulus/hft (Cumulus Linux 5.10 and later, "ASIC
  * Monitoring"):
  *
  *	{ "hostname": "leaf01",
@@ -13,10 +13,11 @@
  *	                                  "tc_data": { ... } } } },
  *	  "1": ... }
  *
- * The manual does not say whether octets are counted since the last sample or cumulatively.
- * Octets that decrease at any time are the former; HFT_AUTO decides so.  The manual's
- * example lacks the comma after the host's name; such files are accepted.  The occupancy of
- * queues is skipped, because its unit is not documented.  Pure, except hft_read().
+ * The manual does not say whether octets are counted since the last sample or
+ * cumulatively.  Octets that decrease at any time are the former; HFT_AUTO decides so.
+ * The manual's example lacks the comma after the host's name; such files are accepted.
+ * The occupancy of queues is skipped, because its unit is not documented.  Pure, except
+ * hft_read().
  */
 #ifndef COLLECTOR_IMPORT_HFT_H
 #define COLLECTOR_IMPORT_HFT_H
@@ -54,7 +55,7 @@ struct hft {
 	char host[TELE_MAX_NAME + 1]; /* "": not in the file. */
 	VEC(struct hft_port) ports;
 	VEC(struct hft_sample) samples; /* By time. */
-	enum hft_counts counts;         /* What the file's were taken for. */
+	enum hft_counts counts;         /* As assumed for the file. */
 };
 
 /*

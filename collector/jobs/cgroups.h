@@ -2,9 +2,9 @@
 /*
  * cgroups.h - the control groups of this host and their jobs
  *
- * The kernel identifies a control group by its id, the inode of its directory.  A walk of
- * the tree (bounded in number and depth) finds the ids; job names come from registrations,
- * the longest path first, then from cgroup_path.h.
+ * The kernel identifies a control group by its id, the inode of its directory.  A walk
+ * of the tree (bounded in number and depth) finds the ids; job names come from
+ * registrations, the longest path first, then from cgroup_path.h.
  *
  * No clock: the caller decides how often to walk.
  */

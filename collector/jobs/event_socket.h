@@ -2,13 +2,13 @@
 /*
  * event_socket.h - the collector's socket for collective events
  *
- * antiphase-events and the NCCL plug-ins of jobs send the begin and end of collectives as
- * Unix datagrams.  Any process on the host may send, so only what the kernel vouches for
- * counts: an event belongs to the process that sent it (SO_PASSCRED), whatever it claims,
- * unless the sender is root or has the collector's user id.  Such a sender is
- * antiphase-events, which reports for the processes that it watches.  The job follows from
- * the process's cgroup (/proc/PID/cgroup, the line of the unified hierarchy) by a callback;
- * a process that has ended by then counts as other.
+ * antiphase-events and the NCCL plug-ins of jobs send the begin and end of collectives
+ * as Unix datagrams.  Any process on the host may send, so only what the kernel vouches
+ * for counts: an event belongs to the process that sent it (SO_PASSCRED), whatever it
+ * claims, unless the sender is root or has the collector's user id.  Such a sender is
+ * antiphase-events, which reports for the processes that it watches.  The job follows
+ * from the process's cgroup (/proc/PID/cgroup, the line of the unified hierarchy) by a
+ * callback; a process that has ended by then counts as other.
  *
  * Up to EVENT_SOCKET_MAX events wait for the next frame; further ones are dropped and
  * counted.

@@ -3,8 +3,8 @@
  * job_registry.h - jobs registered by hand, kept over a restart
  *
  * cgroups.h maps control groups to jobs; this file stores the registrations
- * ('antiphase-collector job add'), one line each, so that a restarted collector knows the
- * same jobs.
+ * ('antiphase-collector job add'), one line each, so that a restarted collector knows
+ * the same jobs.
  */
 #ifndef COLLECTOR_JOBS_JOB_REGISTRY_H
 #define COLLECTOR_JOBS_JOB_REGISTRY_H

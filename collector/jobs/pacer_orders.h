@@ -5,8 +5,8 @@
  *	{"schema":"antiphase.orders/1","orders":[{"job":"4711","pid":123,"number":7,
  *	  "delay_us":0,"not_before_us":0,"expires_us":1763650000000000,"max_us":250000}]}
  *
- * Times are wall clock, microseconds since 1970; 'not_before_us' 0 means none.  A message is
- * accepted as a whole or not at all.  Pure.
+ * Times are wall clock, microseconds since 1970; 'not_before_us' 0 means none.  A
+ * message is accepted as a whole or not at all.  Pure.
  */
 #ifndef COLLECTOR_JOBS_PACER_ORDERS_H
 #define COLLECTOR_JOBS_PACER_ORDERS_H

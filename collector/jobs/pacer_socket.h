@@ -3,12 +3,12 @@
  * pacer_socket.h - the collector's socket for pacers (SOCK_SEQPACKET)
  *
  * Rank 0 of each job on this host reports its iterations here and receives orders.  Any
- * process may connect.  The job follows from the peer's process, as the kernel reports it
- * (SO_PEERCRED), and its control group.  A name that the pacer claims is used, and flagged
- * as claimed, only if that group belongs to no job and the caller accepts claims.  An
- * invalid packet, or one out of order, ends its connection; a connection may send
- * PACER_SOCKET_PACKETS a second.  Nothing waits: an order that a pacer has no room for is
- * lost and counted.
+ * process may connect.  The job follows from the peer's process, as the kernel reports
+ * it (SO_PEERCRED), and its control group.  A name that the pacer claims is used, and
+ * flagged as claimed, only if that group belongs to no job and the caller accepts
+ * claims.  An invalid packet, or one out of order, ends its connection; a connection
+ * may send PACER_SOCKET_PACKETS a second.  Nothing waits: an order that a pacer has no
+ * room for is lost and counted.
  *
  * When a connection ends, a last row reports it (is_over).
  *

@@ -18,8 +18,8 @@ typedef bool process_job_fn(void *ctx, const char *path,
 			    char ret_name[TELE_MAX_NAME + 1]);
 
 /*
- * The job of the process, by the line of the unified hierarchy in SYSROOT/proc/PID/cgroup;
- * false for no known job, and for a process that is gone.
+ * The job of the process, by the line of the unified hierarchy in
+ * SYSROOT/proc/PID/cgroup; false for no known job, and for a process that is gone.
  */
 bool process_job_name(const char *sysroot, uint32_t pid, process_job_fn *job_of,
 		      void *ctx, char ret_name[TELE_MAX_NAME + 1]);

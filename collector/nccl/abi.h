@@ -8,9 +8,9 @@
  * in the mask that init() returned, from the application's threads and from its proxy
  * thread.
  *
- * These are declarations of our own of that public interface: of each description of
- * an event only the members up to the last one that is used, at their offsets in the C
- * ABI of 64-bit Linux, which are asserted below.  Names are NCCL's, without its typedefs.
+ * These are declarations of our own of that public interface: of each description of an
+ * event only the members up to the last one that is used, at their offsets in the C ABI
+ * of 64-bit Linux, which are asserted below.  Names are NCCL's, without its typedefs.
  */
 #ifndef COLLECTOR_NCCL_ABI_H
 #define COLLECTOR_NCCL_ABI_H

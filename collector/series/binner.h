@@ -6,25 +6,25 @@
  * last BINNER_BINS bins, and the values of summaries: totals that never decrease, the
  * largest bin of the window, gaps.
  *
- * Counters: the difference of two readings is spread evenly over the time between them, in
- * whole bytes with carried remainders, so that the bins of an interval add up to the
+ * Counters: the difference of two readings is spread evenly over the time between them,
+ * in whole bytes with carried remainders, so that the bins of an interval add up to the
  * difference exactly.  A counter that decreased has wrapped if its width makes that
- * plausible (the difference modulo 2^bits fits in the interval at twice the capacity, or is
- * below a quarter of the range if the capacity is unknown).  Otherwise it was reset: its
- * new value is counted, and the interval is a gap.  An interval in which a 32-bit counter
- * can have wrapped unseen is a gap too; its difference is still counted.  Readings that are
- * not newer than the last one are dropped and counted.
+ * plausible (the difference modulo 2^bits fits in the interval at twice the capacity,
+ * or is below a quarter of the range if the capacity is unknown).  Otherwise it was
+ * reset: its new value is counted, and the interval is a gap.  An interval in which a
+ * 32-bit counter can have wrapped unseen is a gap too; its difference is still counted.
+ * Readings that are not newer than the last one are dropped and counted.
  *
  * Bins: added at their place.  Bins too late for the ring are added to the totals and
  * counted.
  *
- * A bin is a gap, not zero, until the source reports it as complete (for counters: until a
- * reading at or after its end).  An interval without a reading for longer than
- * BINNER_MAX_SPREAD_NS is a gap, and so is the partly observed bin of the first reading.
- * Totals include everything counted, also in gaps.
+ * A bin is a gap, not zero, until the source reports it as complete (for counters:
+ * until a reading at or after its end).  An interval without a reading for longer than
+ * BINNER_MAX_SPREAD_NS is a gap, and so is the partly observed bin of the first
+ * reading.  Totals include everything counted, also in gaps.
  *
- * Memory is bounded: BINNER_MAX_SERIES keys, BINNER_MAX_CHUNKS KB of bins.  Pure: no clock,
- * no I/O.  O(1) per bin, per reading and per look-up of a key.
+ * Memory is bounded: BINNER_MAX_SERIES keys, BINNER_MAX_CHUNKS KB of bins.  Pure: no
+ * clock, no I/O.  O(1) per bin, per reading and per look-up of a key.
  */
 #ifndef COLLECTOR_SERIES_BINNER_H
 #define COLLECTOR_SERIES_BINNER_H

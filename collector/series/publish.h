@@ -3,10 +3,10 @@
  * publish.h - frames from the binner: a summary each second, 1 ms series while a
  * subscriber asks for them, collective events and iterations as they arrive
  *
- * The caller decides when to publish, and callbacks decide where frames go (bus.h, rec.h, a
- * test); this module reads no clock.  Windows are whole bins without gaps between them.  A
- * late caller gets several windows at once; after a delay beyond the binner's memory
- * windows restart, and frames show the loss as a jump in time.
+ * The caller decides when to publish, and callbacks decide where frames go (bus.h,
+ * rec.h, a test); this module reads no clock.  Windows are whole bins without gaps
+ * between them.  A late caller gets several windows at once; after a delay beyond the
+ * binner's memory windows restart, and frames show the loss as a jump in time.
  */
 #ifndef COLLECTOR_SERIES_PUBLISH_H
 #define COLLECTOR_SERIES_PUBLISH_H

@@ -3,9 +3,9 @@
  * ring.h - the last seconds of a series, in 1 ms bins
  *
  * A ring holds chunks of RING_CHUNK_BINS bins.  A stretch without traffic, or wholly
- * unknown, has no chunk and uses no memory.  The chunks of all rings come from one pool of
- * bounded size; when the pool is exhausted, further bins become unknown (TELE_GAP) and are
- * counted, so that no bin is ever wrong.
+ * unknown, has no chunk and uses no memory.  The chunks of all rings come from one pool
+ * of bounded size; when the pool is exhausted, further bins become unknown (TELE_GAP)
+ * and are counted, so that no bin is ever wrong.
  *
  * Values are added to a bin any number of times; an unknown bin stays unknown.  Pure.
  */

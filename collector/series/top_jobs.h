@@ -3,10 +3,10 @@
  * top_jobs.h - the jobs that have metrics of their own
  *
  * Bounds the number of Prometheus series.  A new job gets a place while one is free.
- * Later it replaces the job with the lowest rate (averaged over about ten summaries) if its
- * own rate is at least 1.5 times as high.  All other jobs, and traffic of no job, are
- * counted as "other", by what each adds while it has no place, so that this counter never
- * decreases.  Pure.
+ * Later it replaces the job with the lowest rate (averaged over about ten summaries) if
+ * its own rate is at least 1.5 times as high.  All other jobs, and traffic of no job,
+ * are counted as "other", by what each adds while it has no place, so that this counter
+ * never decreases.  Pure.
  */
 #ifndef COLLECTOR_SERIES_TOP_JOBS_H
 #define COLLECTOR_SERIES_TOP_JOBS_H

@@ -2,15 +2,15 @@
 /*
  * source.h - the interface of sources of counts
  *
- * A source is opened, polled from the collector's loop, and closed.  poll() emits what is
- * new since the last poll, in one of two forms:
+ * A source is opened, polled from the collector's loop, and closed. poll() emits what
+ * is new since the last poll, in one of two forms:
  *
  *	counter   a cumulative count with the time of its reading (netlink, RDMA); the
  *		  binner spreads the differences
  *	bins      bytes of numbered 1 ms bins (eBPF, captures, recordings)
  *
- * Sources keep no series and do no arithmetic on them; the binner (series/binner.h) does.
- * All times are nanoseconds of CLOCK_MONOTONIC.
+ * Sources keep no series and do no arithmetic on them; the binner (series/binner.h)
+ * does.  All times are nanoseconds of CLOCK_MONOTONIC.
  */
 #ifndef COLLECTOR_SOURCES_SOURCE_H
 #define COLLECTOR_SOURCES_SOURCE_H
@@ -23,7 +23,7 @@
 
 struct err;
 
-/* What is counted. */
+/* The subject of a count. */
 struct source_key {
 	uint32_t interface; /* As returned by sink.interface(). */
 	uint32_t job;       /* As returned by sink.job(), TELE_LINK or TELE_OTHER. */

@@ -2,10 +2,11 @@
 /*
  * src_netlink.h - interface counters of the kernel, read over netlink
  *
- * Reads the 64-bit counters of each interface (RTM_GETSTATS), each with its own time, and
- * the backlog of its root queue (RTM_GETQDISC) as queue_bytes of TX.  Follows links that
- * appear, disappear, or change name, state or speed.  Counts everything that the kernel's
- * stack sends, but no jobs, and no RDMA traffic (src_rdma.h).  Needs no privilege.
+ * Reads the 64-bit counters of each interface (RTM_GETSTATS), each with its own time,
+ * and the backlog of its root queue (RTM_GETQDISC) as queue_bytes of TX.  Follows links
+ * that appear, disappear, or change name, state or speed.  Counts everything that the
+ * kernel's stack sends, but no jobs, and no RDMA traffic (src_rdma.h).  Needs no
+ * privilege.
  */
 #ifndef COLLECTOR_SOURCES_SRC_NETLINK_H
 #define COLLECTOR_SOURCES_SRC_NETLINK_H

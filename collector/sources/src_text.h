@@ -15,9 +15,9 @@
  *	time                    Unix time of the reading in seconds, at most 10 s from now;
  *				without it the time at which the line is read
  *
- * Blank lines and those that begin with "#" are skipped.  A line that cannot be read counts
- * as one lost record.  Readings of a counter more than 2 s apart (BINNER_MAX_SPREAD_NS)
- * leave a gap in its 1 ms series.
+ * Blank lines and those that begin with "#" are skipped.  A line that cannot be read
+ * counts as one lost record.  Readings of a counter more than 2 s apart
+ * (BINNER_MAX_SPREAD_NS) leave a gap in its 1 ms series.
  */
 #ifndef COLLECTOR_SOURCES_SRC_TEXT_H
 #define COLLECTOR_SOURCES_SRC_TEXT_H

@@ -32,7 +32,7 @@ struct loop {
 	struct pol_job *jobs; /* By id. */
 	struct run *runs;
 	VEC(uint32_t) ids;                 /* Submitted and not done; ascending. */
-	VEC(uint32_t) running;             /* Those with GPUs: events scan no others. */
+	VEC(uint32_t) running;             /* Jobs with GPUs; events scan only these. */
 	VEC(uint32_t) done;                /* Ended at this event. */
 	VEC(double) speeds;                /* By position in 'ids'. */
 	VEC(const struct pol_job *) mates; /* Of one job. */

@@ -12,7 +12,7 @@
 struct size {
 	uint64_t n;
 	double gpu_s;
-	VEC(double) durations_s; /* Those above 0; sorted by trace_counters_sum(). */
+	VEC(double) durations_s; /* Above 0; sorted by trace_counters_sum(). */
 };
 
 struct trace_counters {

@@ -25,7 +25,7 @@ static const char *const keeps[] = {
 	[POL_KEEP_CHOSEN] = "chosen",
 };
 
-/* What happens when a job does not fit. */
+/* Effects of a job that does not fit. */
 static const char *const fits[] = {
 	[POL_STRICT] = "strict",
 	[POL_SKIP] = "skip",

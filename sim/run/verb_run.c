@@ -23,7 +23,7 @@ struct run_args {
 	bool has_seed, all_links, trace_all_links;
 };
 
-/* What the experiment's callbacks share. */
+/* Context of the experiment's callbacks. */
 struct hooks {
 	struct watch watch;
 	struct perfetto *trace;  /* NULL: none. */

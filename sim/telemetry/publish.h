@@ -29,9 +29,9 @@ struct publish_opts {
 	const char *keys;   /* Folder of CURVE keys, or NULL. */
 	bool is_connected;  /* To a proxy, instead of bound. */
 	bool must_wait;     /* Begin only with a subscriber. */
-	bool has_pace;      /* Else 1 on the bus, and 0 into a file. */
+	bool has_pace;      /* Default: 1 on the bus, 0 into a file. */
 	double pace;        /* Simulated over real time; 0: as fast as possible. */
-	bool has_epoch;     /* Else now on the bus, and 0 in a file. */
+	bool has_epoch;     /* Default: now on the bus, 0 in a file. */
 	double epoch_s; /* Wall clock when the simulation begins; to PUBLISH_MAX_S. */
 	struct emit_opts emit;
 	bool (*is_interrupted)(void);

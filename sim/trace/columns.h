@@ -35,7 +35,7 @@ struct column {
 struct columns {
 	enum jobtrace_format format;
 	char separator;
-	bool has_header; /* Else the columns of the table, in its order. */
+	bool has_header; /* Without: the table's columns in order. */
 	const struct column *columns;
 };
 

@@ -3,18 +3,18 @@
  * src_bpf.h - counts of every link and job at 1 ms, by eBPF programs
  *
  * Loads the programs of bpf/flow.bpf.c, attaches them to the configured interfaces, and
- * drains their rings without system calls.  Once a second it releases interfaces that have
- * disappeared and attaches to those that have come back.  Needs CAP_BPF, CAP_NET_ADMIN and
- * CAP_PERFMON as long as it is open.
+ * drains their rings without system calls.  Once a second it releases interfaces that
+ * have disappeared and attaches to those that have come back.  Needs CAP_BPF,
+ * CAP_NET_ADMIN and CAP_PERFMON as long as it is open.
  *
- * Emits for each link TELE_WIRE bins of both directions, and TELE_OFFERED; with jobs, also
- * TELE_WIRE of both directions for each job on a link, and TELE_OTHER for the rest.
- * Without jobs TELE_OFFERED is a running count without bins.  Flows are those of about one
- * second; packets, ECN marks and retransmits those since the last drain.
+ * Emits for each link TELE_WIRE bins of both directions, and TELE_OFFERED; with jobs,
+ * also TELE_WIRE of both directions for each job on a link, and TELE_OTHER for the
+ * rest.  Without jobs TELE_OFFERED is a running count without bins.  Flows are those of
+ * about one second; packets, ECN marks and retransmits those since the last drain.
  *
- * Wire bytes are missing where the kernel does not run a tracing program.  Once a second
- * the counts are compared with those of the kernel's queues, and the difference is spread
- * over that second and given to TELE_OTHER.
+ * Wire bytes are missing where the kernel does not run a tracing program.  Once a
+ * second the counts are compared with those of the kernel's queues, and the difference
+ * is spread over that second and given to TELE_OTHER.
  *
  *	struct src_bpf_options options = { .interfaces = names, .n_interfaces = 2 };
  *

@@ -2,10 +2,10 @@
 /*
  * src_bpf_attach.h - attaching the two tc programs to an interface
  *
- * Through TCX where the kernel has it (Linux 6.6): the kernel detaches such a program when
- * its process ends, for any reason.  Otherwise through a clsact qdisc: its filters survive
- * a killed process, so they have a handle, a priority and a name of our own, and leftovers
- * of an earlier run are removed first.
+ * Through TCX where the kernel has it (Linux 6.6): the kernel detaches such a program
+ * when its process ends, for any reason.  Otherwise through a clsact qdisc: its filters
+ * survive a killed process, so they have a handle, a priority and a name of our own,
+ * and leftovers of an earlier run are removed first.
  */
 #ifndef COLLECTOR_SOURCES_BPF_SRC_BPF_ATTACH_H
 #define COLLECTOR_SOURCES_BPF_SRC_BPF_ATTACH_H

@@ -2,14 +2,15 @@
 /*
  * src_bpf_drain.h - reading the rings that BPF programs write, each byte once
  *
- * Works on the two mapped arrays of bpf/events.h; pure.  For each CPU of a ring it keeps
- * what was taken from the last DRAIN_SEEN_MS buckets, because a CPU that is halted between
- * reading the clock and storing writes late; what such a CPU adds is taken separately.
+ * Works on the two mapped arrays of bpf/events.h; pure.  For each CPU of a ring it
+ * keeps what was taken from the last DRAIN_SEEN_MS buckets, because a CPU that is
+ * halted between reading the clock and storing writes late; what such a CPU adds is
+ * taken separately.
  *
- * A CPU writes its bucket before its total.  If the sum of everything taken is less than
- * the total one drain ago, buckets were overwritten before they were read: the difference
- * is spread over the missed milliseconds, which are counted as lost.  Totals are therefore
- * always exact.
+ * A CPU writes its bucket before its total.  If the sum of everything taken is less
+ * than the total one drain ago, buckets were overwritten before they were read: the
+ * difference is spread over the missed milliseconds, which are counted as lost.  Totals
+ * are therefore always exact.
  */
 #ifndef COLLECTOR_SOURCES_BPF_SRC_BPF_DRAIN_H
 #define COLLECTOR_SOURCES_BPF_SRC_BPF_DRAIN_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * src_bpf_private.h - shared by src_bpf.c (load, poll), src_bpf_links.c (interfaces) and
- * src_bpf_jobs.c (jobs and their slots)
+ * src_bpf_private.h - shared by src_bpf.c (load, poll), src_bpf_links.c (interfaces)
+ * and src_bpf_jobs.c (jobs and their slots)
  */
 #ifndef COLLECTOR_SOURCES_BPF_SRC_BPF_PRIVATE_H
 #define COLLECTOR_SOURCES_BPF_SRC_BPF_PRIVATE_H

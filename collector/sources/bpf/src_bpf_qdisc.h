@@ -2,9 +2,9 @@
 /*
  * src_bpf_qdisc.h - bytes sent, by the counters of the kernel's queues
  *
- * The buckets lack packets for which the kernel did not run the tracing program: it skips
- * such programs when they would nest, and in tasks that must not be traced.  The queue in
- * front of the device counts these packets too.
+ * The buckets lack packets for which the kernel did not run the tracing program: it
+ * skips such programs when they would nest, and in tasks that must not be traced.  The
+ * queue in front of the device counts these packets too.
  */
 #ifndef COLLECTOR_SOURCES_BPF_SRC_BPF_QDISC_H
 #define COLLECTOR_SOURCES_BPF_SRC_BPF_QDISC_H

@@ -6,9 +6,9 @@
  *
  *	JOB=[ADDRESS[/BITS][,ADDRESS[/BITS]]][:PORT[-PORT]]
  *
- * such as "41=10.0.0.1,10.0.0.2" (between the two), "42=10.0.0.0/24:5000-5999" (to or from
- * one of these, by one of these ports), "43=:4791", "44=[fd00::/64]:80".  The first rule
- * that matches counts; the direction of the packet does not matter.
+ * such as "41=10.0.0.1,10.0.0.2" (between the two), "42=10.0.0.0/24:5000-5999" (to or
+ * from one of these, by one of these ports), "43=:4791", "44=[fd00::/64]:80".  The
+ * first rule that matches counts; the direction of the packet does not matter.
  */
 #ifndef COLLECTOR_SOURCES_PACKETS_JOB_RULES_H
 #define COLLECTOR_SOURCES_PACKETS_JOB_RULES_H

@@ -2,10 +2,10 @@
 /*
  * packet.h - a parser of packet headers: end points, ECN marks, sequence numbers
  *
- * Ethernet with VLAN tags (802.1Q, QinQ), Linux cooked captures (SLL, SLL2) and bare IP;
- * IPv4, and IPv6 with its extension headers; TCP, UDP and RoCEv2.  Looks through one level
- * of ERSPAN (a switch's remote mirror) or VXLAN.  Truncated packets are enough if they have
- * the headers.  Pure.
+ * Ethernet with VLAN tags (802.1Q, QinQ), Linux cooked captures (SLL, SLL2) and bare
+ * IP; IPv4, and IPv6 with its extension headers; TCP, UDP and RoCEv2.  Looks through
+ * one level of ERSPAN (a switch's remote mirror) or VXLAN.  Truncated packets are
+ * enough if they have the headers.  Pure.
  */
 #ifndef COLLECTOR_SOURCES_PACKETS_PACKET_H
 #define COLLECTOR_SOURCES_PACKETS_PACKET_H

@@ -2,17 +2,17 @@
 /*
  * src_pcap.h - packets of a capture file or a device, as bins
  *
- * For ports mirrored by a switch, and for hosts that allow CAP_NET_RAW but not BPF.  Files
- * are pcap or pcapng, compressed or not (instream.h).  packet.h parses the packets; bytes
- * are those on the wire, also of truncated packets.
+ * For ports mirrored by a switch, and for hosts that allow CAP_NET_RAW but not BPF.
+ * Files are pcap or pcapng, compressed or not (instream.h). packet.h parses the
+ * packets; bytes are those on the wire, also of truncated packets.
  *
  * Direction: with 'local' addresses there is one interface; packets from one of these
  * addresses are TX, packets to one of them RX.  Without, each address that sends or
  * receives is an interface of its own, named by the address, so that a capture at one
  * switch port shows both ends.
  *
- * Retransmits are TCP segments with data that do not advance the sequence number of their
- * direction of the flow.
+ * Retransmits are TCP segments with data that do not advance the sequence number of
+ * their direction of the flow.
  */
 #ifndef COLLECTOR_SOURCES_PACKETS_SRC_PCAP_H
 #define COLLECTOR_SOURCES_PACKETS_SRC_PCAP_H

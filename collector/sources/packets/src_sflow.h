@@ -2,11 +2,13 @@
 /*
  * src_sflow.h - counters and samples of switches, by sFlow v5, from a capture
  *
- * Each agent's interfaces are named "AGENT/IFINDEX"; their counters (if_counters) become
- * readings with the time of capture.  Sampled packets, times the sampling rate, become bins
- * of jobs if rules name jobs: correct only on average.  Switches send counters every 20 to
+ * Each agent's interfaces are named "AGENT/IFINDEX"; their counters (if_counters)
+ * become readings with the time of capture.  Sampled packets, times the sampling rate,
+ * become bins of jobs if rules name jobs: correct only on average.  Switches send
+ * counters every 20 to
  * 30 s by default, so series of whole interfaces have gaps (the binner spreads nothing over
- * more than 2 s); totals are correct.  Frames from this source are flagged TELE_IMPORTED.
+ * more than 2 s); totals are correct.  Frames from this source are flagged
+ * TELE_IMPORTED.
  */
 #ifndef COLLECTOR_SOURCES_PACKETS_SRC_SFLOW_H
 #define COLLECTOR_SOURCES_PACKETS_SRC_SFLOW_H

@@ -2,9 +2,9 @@
 /*
  * rdma_nl.h - NETLINK_RDMA messages: devices and their hardware counters
  *
- * RDMA_NLDEV_CMD_STAT_GET queries the driver each time, whereas the files in hw_counters/
- * are cached for up to 10 ms.  Builds requests and parses replies as in Linux's
- * include/uapi/rdma/rdma_netlink.h; opens no socket.  Pure.
+ * RDMA_NLDEV_CMD_STAT_GET queries the driver each time, whereas the files in
+ * hw_counters/ are cached for up to 10 ms.  Builds requests and parses replies as in
+ * Linux's include/uapi/rdma/rdma_netlink.h; opens no socket.  Pure.
  */
 #ifndef COLLECTOR_SOURCES_RDMA_RDMA_NL_H
 #define COLLECTOR_SOURCES_RDMA_RDMA_NL_H

@@ -4,7 +4,8 @@
  *
  * port_xmit_data and port_rcv_data are "octets divided by 4" (InfiniBand Architecture
  * Specification 16.1.3.5, PortCounters), and the drivers of the Linux kernel follow it:
- * mlx5_ib and mlx4_ib shift the adapter's bytes right by two, bnxt_re and ocrdma divide by
+ * mlx5_ib and mlx4_ib shift the adapter's bytes right by two, bnxt_re and ocrdma divide
+ * by
  * 4, hfi1 and qib count words.  A driver outside of the kernel may differ (netdata issue
  * 14747 reports one); an override covers these.  Pure.
  */

@@ -2,14 +2,15 @@
 /*
  * src_rdma.h - bytes that RDMA devices send and receive past the kernel's stack
  *
- * Bytes come from /sys/class/infiniband/DEV/ports/N/counters/port_{xmit,rcv}_data, which
- * query the device on each read; never from hw_counters/, which are cached.  Their unit
- * depends on the driver (rdma_units.h).  ECN-marked and out-of-sequence packets come over
- * NETLINK_RDMA (rdma_nl.h), if the kernel has it.  Interfaces are named "mlx5_0/1".
+ * Bytes come from /sys/class/infiniband/DEV/ports/N/counters/port_{xmit,rcv}_data,
+ * which query the device on each read; never from hw_counters/, which are cached.
+ * Their unit depends on the driver (rdma_units.h).  ECN-marked and out-of-sequence
+ * packets come over NETLINK_RDMA (rdma_nl.h), if the kernel has it.  Interfaces are
+ * named "mlx5_0/1".
  *
- * A read may be a command to the device's firmware.  If one takes longer than RDMA_SLOW_NS
- * the interval is doubled, up to RDMA_MAX_INTERVAL_NS, and halved again after
- * RDMA_QUICK_READS quick ones.
+ * A read may be a command to the device's firmware.  If one takes longer than
+ * RDMA_SLOW_NS the interval is doubled, up to RDMA_MAX_INTERVAL_NS, and halved again
+ * after RDMA_QUICK_READS quick ones.
  *
  * Jobs: if the kernel counts bytes by process (optional counters rdma_tx_bytes and
  * rdma_rx_bytes, bound by 'rdma statistic qp set link DEV/PORT auto pid on

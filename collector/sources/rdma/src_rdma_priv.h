@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * src_rdma_priv.h - shared by src_rdma.c (polling), src_rdma_ports.c (ports in sysfs) and
- * src_rdma_query.c (netlink)
+ * src_rdma_priv.h - shared by src_rdma.c (polling), src_rdma_ports.c (ports in sysfs)
+ * and src_rdma_query.c (netlink)
  */
 #ifndef COLLECTOR_SOURCES_RDMA_SRC_RDMA_PRIV_H
 #define COLLECTOR_SOURCES_RDMA_SRC_RDMA_PRIV_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * src_rdma_query.c - queries over NETLINK_RDMA: numbers of devices, congestion of a port,
- * counters bound to processes.
+ * src_rdma_query.c - queries over NETLINK_RDMA: numbers of devices, congestion of a
+ * port, counters bound to processes.
  */
 #include <errno.h>
 #include <linux/netlink.h>

@@ -105,7 +105,7 @@ find_bounds(const struct compat_job *jobs, size_t n, double *ret_of_job)
 	for (size_t i = 0; i < n; i++) {
 		size_t j = order[i];
 
-		/* All but the last job, which takes the place of job j. */
+		/* The other jobs: the last one takes the place of job j. */
 		order[i] = order[n - 1];
 		ret_of_job[j] = gain_bound_bps(jobs, j, order, n - 1);
 		order[i] = j;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cassini.h - the CASSINI policy (Rajasekaran, Ghobadi, Akella, NSDI 2024), as published.
+ * cassini.h - the CASSINI policy (Rajasekaran, Ghobadi, Akella, NSDI 2024), as
+ * published.
  *
  * The baseline against which antiphase's own solver (joint.h) and placement (place.h)
  * are measured.  So it is kept strong where the paper leaves a choice open, and not

@@ -39,7 +39,7 @@ struct phase_constraints {
 	size_t n_jobs;
 };
 
-/* Where an iteration begins in the profile's own time: after its longest gap. */
+/* The begin of an iteration in the profile's time: after its longest gap. */
 int64_t phase_constraints_onset_us(const struct profile *profile);
 
 /*

@@ -19,7 +19,7 @@
 
 #define BITS_PER_BYTE_MS 8e3 /* 1 byte per ms in bits per second. */
 
-/* What the next step does. */
+/* The next step. */
 enum stage {
 	SPECTRUM,
 	FIND,

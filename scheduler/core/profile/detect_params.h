@@ -93,7 +93,7 @@
 #define PIECE_PENALTY 0.02 /* Of each piece, share of the variance. */
 #define IDLE_RATE     0.1  /* Share of the highest piece: less is idle. */
 #define LINE_BUCKETS  5    /* Over which the line rate is the highest mean. */
-#define MAX_CELLS     512  /* That a mean iteration is split by. */
+#define MAX_CELLS     512  /* Most cells of a mean iteration. */
 
 /* ---- Arithmetic ------------------------------------------------------------------ */
 

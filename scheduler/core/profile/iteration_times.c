@@ -62,7 +62,8 @@ by_ends(const struct series_set *set, const struct alignment *alignment,
 }
 
 /*
- * Fills times from onset to onset over 'stride' iterations, per iteration; their number.
+ * Fills times from onset to onset over 'stride' iterations, per iteration; their
+ * number.
  */
 static size_t
 by_onsets(const struct alignment *alignment, size_t stride, double *ret_times)

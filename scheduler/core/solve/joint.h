@@ -76,12 +76,12 @@ struct joint_result {
 };
 
 /*
- * Solves 'problem': see solver.h.  Prunes links that can never be exceeded and
- * pairs of jobs that no shift can help (joint_model.h), merges and drops links
- * (presolve.h), peels trees off the affinity graph and stitches exact link optima
- * (core_decomposition.h, link.h; CASSINI, Algorithm 1), then descends coordinate by coordinate
- * with an exact line search, and out of local minima, on the loops (search.h,
- * ruin_recreate.h).  At the end each job is in the middle of its plateau.
+ * Solves 'problem': see solver.h.  Prunes links that can never be exceeded and pairs of
+ * jobs that no shift can help (joint_model.h), merges and drops links (presolve.h),
+ * peels trees off the affinity graph and stitches exact link optima
+ * (core_decomposition.h, link.h; CASSINI, Algorithm 1), then descends coordinate by
+ * coordinate with an exact line search, and out of local minima, on the loops
+ * (search.h, ruin_recreate.h).  At the end each job is in the middle of its plateau.
  *
  * Without start shifts the first job of each component has shift 0; with them,
  * each job has the shift that delays it least against its start.  The objective

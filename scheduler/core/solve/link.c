@@ -94,7 +94,7 @@ n_meetings(const struct search *search, uint32_t l, uint32_t first, uint32_t sec
 	       (double)(turn_us / period_gcd(a->period_us, b->period_us));
 }
 
-/* For every meeting of jobs[second] with jobs[0], finds the best of the third. */
+/* Finds the best third shift for every meeting of jobs[second] with jobs[0]. */
 static void
 try_meetings(struct search *search, uint32_t l, const uint32_t jobs[3], int second,
 	     struct best3 *best)

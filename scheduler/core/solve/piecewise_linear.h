@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * piecewise_linear.h - continuous piecewise-linear functions on a circle, by their bends.
+ * piecewise_linear.h - continuous piecewise-linear functions on a circle, by their
+ * bends.
  *
  * The objective as a function of one job's shift is such a function: its second
  * derivative is a list of impulses (overlap.h), summed over links.  Its value at

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scenario_set.c - values that go before those of a scenario's file: in place of a key's
- * own, or at the end of the section that has no such key.
+ * scenario_set.c - values that override those of a scenario's file: they replace the
+ * key's value, or are added at the end of a section without the key.
  */
 #include <errno.h>
 #include <string.h>

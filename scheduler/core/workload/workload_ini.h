@@ -72,7 +72,7 @@ struct scenario_fabric {
 	uint64_t ecmp_seed;
 };
 
-/* What scenario_bind() needs of a job's section. */
+/* A job's section, for scenario_bind(). */
 struct scenario_job {
 	unsigned line; /* Of the heading. */
 	char *hosts;   /* Owned.  A hostlist; NULL: waits for a place. */
