@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * changes.h - what antiphase-scheduler changed at the cluster's scheduler, and the log
+ * changes.h - changes of antiphase-scheduler at the cluster's scheduler, and the log
  * of its requests: its own answer, asked over HTTP or read from a saved file.
  *
  * The answer comes from outside: it is bounded and checked, and a missing member is an

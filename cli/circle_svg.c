@@ -67,7 +67,7 @@ struct slices {
 	VEC(struct slice) list;
 };
 
-/* The time that one turn stands for. */
+/* The time of one turn. */
 struct window {
 	int64_t period_us;
 	bool is_whole; /* The common period of all jobs. */

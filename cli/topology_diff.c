@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * topology_diff.c - 'antiphase topology diff': compare the plan with what hosts see.
+ * topology_diff.c - 'antiphase topology diff': compare the plan with hosts' reports.
  */
 #include <errno.h>
 #include <stdlib.h>

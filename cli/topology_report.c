@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * topology_report.c - 'antiphase topology report': send what this host sees to the
+ * topology_report.c - 'antiphase topology report': send this host's report to the
  * service; 'watch': print the changes that the service announces.
  */
 #include <errno.h>

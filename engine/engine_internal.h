@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * engine_internal.h - what the files of the engine share; for these files only.
+ * engine_internal.h - declarations shared by the files of the engine.
  *
  *	engine.c       the API, and the loop over batches of events
  *	job.c          what a job does next: its segments, its timers, its pacing

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fluid.c - the flows and links of fluid.h, and which are active.
+ * fluid.c - the flows and links of fluid.h; starts and stops.
  */
 #include "engine/fluid.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fluid_links.c - which active flows are on which live link.
+ * fluid_links.c - the lists of active flows on live links.
  */
 #include "engine/fluid.h"
 

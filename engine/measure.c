@@ -19,7 +19,7 @@
 
 struct link_record {
 	struct engine_link_stats stats;
-	double since_ns; /* Integrated up to here, with: */
+	double since_ns; /* Integrated up to here, with the values below. */
 	double marked_frac;
 	uint32_t n_flows, n_jobs;
 	bool is_over;

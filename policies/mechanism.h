@@ -107,7 +107,7 @@ struct pol_order {
 	 * job is listed once, for any type.
 	 */
 	void (*types)(void *state, uint32_t *ret_types);
-	/* Receives the plan that was taken up; or NULL. */
+	/* Receives the plan that was chosen; or NULL. */
 	void (*served)(void *state, const struct pol_view *view,
 		       const struct pol_plan *plan);
 };
@@ -166,8 +166,8 @@ struct pol_planner {
 /* How a new plan treats running jobs. */
 enum pol_keep {
 	POL_KEEP_NOTHING, /* The cluster is emptied and filled anew, in order. */
-	POL_KEEP_PLACE,   /* A job that goes on stays where it is, if possible. */
-	POL_KEEP_ALL,     /* Running jobs go on: no preemption. */
+	POL_KEEP_PLACE,   /* A job that continues keeps its place if possible. */
+	POL_KEEP_ALL,     /* Running jobs continue: no preemption. */
 	/*
 	 * Jobs are chosen first, by number of GPUs alone.  Then they are placed,
 	 * largest first; among equals, jobs that can keep their place go first.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * places.h - the placements, and what they share.
+ * places.h - the placements, and their shared functions.
  */
 #ifndef POLICIES_PLACES_H
 #define POLICIES_PLACES_H

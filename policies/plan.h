@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan.h - the plan of a policy: which jobs run, on which GPUs.
+ * plan.h - the plan of a policy: the running jobs and their GPUs.
  *
  * A plan is complete: a job that is not in it does not run.  The simulator
  * (sim/cluster) computes the difference to what runs now, and charges the cost of

@@ -261,7 +261,7 @@ is_busy(struct state *s, const struct pol_view *view)
 
 /* ---- Placing --------------------------------------------------------------------- */
 
-/* Running jobs go on; jobs whose profiling ended wait again. */
+/* Keeps running jobs; jobs whose profiling ended wait again. */
 static void
 keep(struct state *s, const struct pol_view *view, struct pol_plan *plan)
 {

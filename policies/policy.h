@@ -99,7 +99,7 @@ bool policy_is_due(const struct policy *policy, const struct pol_view *view);
 uint32_t policy_decide(struct policy *policy, const struct pol_view *view,
 		       struct pol_plan *plans, uint32_t n_max);
 
-/* Reports which plan was taken up; some orders need it. */
+/* Reports which plan was chosen; some orders need it. */
 void policy_taken(struct policy *policy, const struct pol_view *view,
 		  const struct pol_plan *plan);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * view.h - what a scheduling policy sees: a cluster, its jobs, and their speeds.
+ * view.h - the input of a scheduling policy: a cluster, its jobs, and their speeds.
  *
  * Borrowed and read-only during a call.  Times are seconds on the clock of the trace,
  * as doubles: what is exact in a trace stays exact.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * changes.c - what is different between two plans.
+ * changes.c - the differences between two plans.
  */
 #include "topology/changes.h"
 

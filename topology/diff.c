@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * diff.c - the plan against what the nodes see: the matching.
+ * diff.c - comparison of the plan with the nodes' reports: the matching.
  *
  * Ends of cables ("node port") are numbered, those of the plan first, so that both
  * sides are cables between numbers.  diff_edges.c makes the seen ones out of reports.

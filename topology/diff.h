@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * diff.h - comparison of the plan with what the nodes report
+ * diff.h - comparison of the plan with the nodes' reports
  *
  * Every difference is one finding, however many nodes noticed it:
  *

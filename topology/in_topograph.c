@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * in_topograph.c - the reader of what NVIDIA's topograph writes, and of its models.
+ * in_topograph.c - the reader of files of NVIDIA's topograph, and of its models.
  *
  * Four forms (github.com/NVIDIA/topograph, docs/engines and docs/modeling.md):
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lldp_run.h - periodic runs of lldpcli, and what it prints
+ * lldp_run.h - periodic runs of lldpcli, and its output
  *
  * lldpcli may be missing, hang, or print without end: it runs as a child in its own
  * process group, the loop reads its output up to LLDP_MAX_BYTES, and it is killed when

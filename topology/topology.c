@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * topology.c - antiphase-topology: serves the plan of the fabric and what nodes report.
+ * topology.c - antiphase-topology: serves the fabric's plan and the nodes' reports.
  *
  * Reads the plan, queries this host's lldpd, watches the kernel's links, accepts the
  * reports of other hosts, answers requests and announces changes. service.h defines the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * doctor.h - findings about what this host supports, each with a remedy
+ * doctor.h - findings about this host's support, each with a remedy
  *
  * A finding is OK, WARN (the collector misses something, or measures it less exactly)
  * or FAIL (the collector cannot do what its settings ask for).  The checks run as any

@@ -25,7 +25,7 @@
  * contention: the cost of spreading, and contention when the trace was taken, are in
  * it and not charged again.  Jobs without a known model, and jobs on one host, have
  * speed 1. Jobs that share GPUs (groups) are slowed by that as without a fabric, and
- * by the fabric on top.
+ * by the fabric in addition.
  *
  * Random phases are drawn once per job, from its id and the seed; for a window in
  * which a job is new, from the seed and the number of windows before.  Speeds are

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fabric_priv.h - what the files of fabric.h share.
+ * fabric_priv.h - declarations shared by fabric*.c.
  *
  *	fabric.c         places of jobs, components
  *	fabric_solve.c   speeds of a component's jobs

@@ -11,9 +11,9 @@
 static const struct {
 	const char *label;  /* For people. */
 	const char *key;    /* For machines. */
-	double people_unit; /* Divisor of the figure for people, */
+	double people_unit; /* Divisor of the figure for people. */
 	int people_decimals;
-	double machine_unit; /* and for machines. */
+	double machine_unit; /* The same for machines. */
 	int machine_decimals;
 } metrics[N_COMPARISON_METRICS] = {
 	[METRIC_ITERATION_MEAN_NS] = { "iteration, mean (ms)", "iteration_mean_us", 1e6,

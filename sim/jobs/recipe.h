@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recipe.h - generated jobs: what kinds there are, and how they arrive.
+ * recipe.h - generated jobs: their kinds and their arrivals.
  *
  *	[jobs]
  *	arrivals = poisson       ; snapshot, burst

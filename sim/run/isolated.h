@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * isolated.h - isolated iteration times: what jobs take without the others.
+ * isolated.h - isolated iteration times of jobs, without the others.
  *
  * One engine runs all jobs, each on a private copy of the links that it uses.  Jobs
  * have the same numbers as in the experiment, so they have the same draws of jitter,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_report_csv.c - CSV of one run, and what its reports share. */
+/* run_report_csv.c - CSV of one run, and functions shared by its reports. */
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"

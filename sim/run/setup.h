@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * setup.h - what 'run' and 'compare' share: options, a scenario on its fabric, and one
- * experiment with it.
+ * setup.h - shared parts of 'run' and 'compare': options, a scenario on its fabric, and
+ * one experiment with it.
  */
 #ifndef SIM_RUN_SETUP_H
 #define SIM_RUN_SETUP_H

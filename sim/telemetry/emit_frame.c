@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* emit_frame.c - frames of what emit.c has counted. */
+/* emit_frame.c - frames of the counts of emit.c. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emit_internal.h - what the files of emit.h share.
+ * emit_internal.h - declarations shared by emit.c and emit_frame.c.
  *
  *	emit.c        links, senders, and the bins of a window
- *	emit_frame.c  frames of them
+ *	emit_frame.c  frames
  */
 #ifndef SIM_TELEMETRY_EMIT_INTERNAL_H
 #define SIM_TELEMETRY_EMIT_INTERNAL_H

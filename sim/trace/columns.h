@@ -44,7 +44,7 @@ enum columns_place {
 	COLUMNS_AT_BEGIN, /* Of a field. */
 	COLUMNS_IN_PLAIN,
 	COLUMNS_IN_QUOTES,     /* The row continues in the next line. */
-	COLUMNS_BEHIND_QUOTES, /* Or between two quotes that stand for one. */
+	COLUMNS_BEHIND_QUOTES, /* Or between two quotes that mean one. */
 	COLUMNS_BROKEN,        /* Text after closing quotes. */
 };
 

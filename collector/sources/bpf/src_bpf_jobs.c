@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Jobs: the job of each control group, and which pairs of interface and job have
- * rings of their own.
+ * src_bpf_jobs.c - the job of each control group, and the pairs of interface and job
+ * with rings of their own.
  *
  *	control group's id --(map in the kernel)--> number of the job
  *	(link, number)     --(table slot_of)------> slot, with its rings

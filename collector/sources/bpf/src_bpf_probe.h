@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * src_bpf_probe.h - a test of what this kernel supports of eBPF
+ * src_bpf_probe.h - a test of this kernel's support of eBPF
  *
  * Loads a program of two instructions and attaches it to the loopback interface for a
  * moment, where it passes every packet.  Leaves nothing behind.

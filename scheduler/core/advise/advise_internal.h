@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * advise_internal.h - what the advise_*.c files share.
+ * advise_internal.h - declarations shared by advise_*.c.
  *
  *	advise.c           the policies
  *	advise_plan.c      plans: a placement with its components and prediction

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * advise_place.c - where the waiting jobs of a plan go, by each policy.
+ * advise_place.c - placement of the waiting jobs of a plan, by each policy.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * place_internal.h - what place.c, place_pack.c and place_search.c share.
+ * place_internal.h - declarations shared by place.c, place_pack.c and place_search.c.
  */
 #ifndef SCHEDULER_CORE_ADVISE_PLACE_INTERNAL_H
 #define SCHEDULER_CORE_ADVISE_PLACE_INTERNAL_H

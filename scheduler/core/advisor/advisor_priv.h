@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * advisor_priv.h - what the advisor's files share.
+ * advisor_priv.h - declarations shared by the advisor's files.
  *
- *	advisor.c        jobs, and what they touch
+ *	advisor.c        jobs, and the components that they affect
  *	advisor_solve.c  one component solved again with advise.h, and its views
  *	advisor_rank.c   places of a waiting job
  */

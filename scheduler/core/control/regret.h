@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * regret.h - the choice between sharing links and taking turns, by what each has cost.
+ * regret.h - the choice between sharing links and taking turns, by measured cost.
  *
  * A rollout (rollout.h) predicts both costs, but real links share differently: a
  * running flow may keep its rate against a late one, and jobs drift apart by

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * steer_internal.h - what the files of the control loop share; for these files only.
+ * steer_internal.h - declarations shared by the files of the control loop.
  *
  *	steer.c                the API: jobs, reports, state
  *	steer_shift.c          orders that keep jobs in their windows
- *	steer_send_schedule.c  orders that have jobs take turns
+ *	steer_send_schedule.c  orders that make jobs take turns
  *	steer_constraints.c    constraints, and the groups that they make
- *	steer_group.c          what sharing and turns have cost a group
+ *	steer_group.c          measured costs of sharing and turns, by group
  *	steer_node.c           one job: found, predicted, ordered
  *
  * Each needs only those below it.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * steer_send_schedule.c - orders that have jobs take turns: see send_schedule.h.
+ * steer_send_schedule.c - orders that make jobs take turns: see send_schedule.h.
  */
 #include <math.h>
 

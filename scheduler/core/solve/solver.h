@@ -10,7 +10,7 @@
  *    depend on the clock;
  *  - the links outside the core one by one (link.h), stitched together.
  *
- * If a link that was left out is exceeded after all, its component is taken up
+ * If a link that was left out is exceeded after all, its component is solved
  * again with it.  At last every job goes to the middle of its plateau.
  */
 #ifndef SCHEDULER_CORE_SOLVE_SOLVER_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * workload.h - jobs on a fabric: what each sends, and from which hosts.
+ * workload.h - jobs on a fabric: their traffic and their hosts.
  *
  * A job is a list of segments, as the engine knows them, but with a collective
  * in place of flows: segment traffic is what the busiest interface of the job
