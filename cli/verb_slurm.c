@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * verb_slurm.c - 'antiphase slurm': Slurm's setup for antiphase, and its
- * state.
+ * verb_slurm.c - 'antiphase slurm': Slurm's setup for antiphase, and its state.
  */
 #include "cli/verb_slurm.h"
 
