@@ -439,7 +439,7 @@ def check_killed(folder, daemon):
 # ---- The log of changes ----------------------------------------------------------------
 
 N_LINES = 2500
-LOG_KIND = 4  # Of the store: STORE_LOG.
+LOG_KIND = 4  # STORE_LOG of the store.
 
 
 def fill_log(folder):

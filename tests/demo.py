@@ -23,7 +23,7 @@ import demo_verdicts  # noqa: E402
 import json_shapes  # noqa: E402
 
 SLOWER = 1.2
-SETTLES = 25  # Iterations of enforce.
+SETTLES = 25  # Iterations in enforce.
 SEND_S = 0.1
 BEGAN_S = 1000.0
 failed = False

@@ -114,7 +114,7 @@ def check_rows(document, array, key, text, faults):
     if ">" in "".join(wanted):
         found = [word for word in first if ">" in word]
     if (array, document["schema"]) == ("links", "antiphase.sim-run/1"):
-        wanted, found = sorted(wanted), sorted(found)  # The text: worst first.
+        wanted, found = sorted(wanted), sorted(found)  # The text begins with the worst.
     if found[:len(wanted)] != wanted:
         faults.append(f"the text has rows {found}, the JSON {wanted}")
 

@@ -66,9 +66,9 @@ class Api(http.server.ThreadingHTTPServer):
         self.pods = {}
         self.patches = []
         self.lists = []
-        self.refuses = 0      # A status for patches.
+        self.refuses = 0      # The HTTP status for patches.
         self.is_mute = False
-        self.n_mute = 0       # Who waits for an answer now.
+        self.n_mute = 0       # Clients now waiting for an answer.
         for namespace, name, job in (("ml", "a-0", "A"), ("ml", "a-1", "A"), ("ml", "b-0", "B"),
                                      ("ml", "c-0", "C"), ("watched", "a-0", "A")):
             self.pods[namespace, name] = {
@@ -82,7 +82,7 @@ class Api(http.server.ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def handle_error(self, request, client_address):
-        pass  # A client that does not like the certificate goes.
+        pass  # The client rejected the certificate.
 
     def said(self, namespace, name):
         with self.lock:

@@ -133,7 +133,7 @@ def check_stopped(number, wanted_status, what):
         status, said, (ends, all_ended) = start_and_stop(number)
         before = results()
         if len(before) < 8:
-            break  # Not too late.
+            break  # The signal came in time.
     sound = all(json.loads(read("grid.sweep/cells/" + name)) for name in before
                 if name.endswith(".json"))
     verdict(status == wanted_status and 0 < len(before) < 8 and sound and all_ended,

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * simgrid_flows FILE.scn ITERATIONS [ENDS.csv] [--cfg=...] - runs a flow scenario
- * (sim/run/flow_scenario.h) in SimGrid through its s4u interface and prints
+ * simgrid_flows.cpp - a run of a flow scenario (sim/run/flow_scenario.h) in SimGrid
  *
- *	flows cpu_s peak_rss_kb
+ *	simgrid_flows FILE.scn ITERATIONS [ENDS.csv] [--cfg=...]
  *
- * as flows_one does for our engine.  One actor a job; a network zone of our own
- * answers each pair of hosts with the flow's explicit path; latency 0, so that
- * every flow weighs the same.  With ENDS.csv it also writes "job,iter,end_s".
- * The settings that make SimGrid exact and quickest are in simulator.sh.
+ * Prints "flows cpu_s peak_rss_kb", like flows_one for our engine.  It uses the s4u
+ * interface with one actor per job; its own network zone gives each pair of hosts the
+ * flow's explicit path; latency 0 gives all flows equal weight.  With ENDS.csv it also
+ * writes "job,iter,end_s".  simulator.sh has SimGrid's exact and fastest settings.
  */
 #include <sys/resource.h>
 
@@ -103,7 +102,7 @@ run_job(Job *job)
 	}
 }
 
-/* Our own scenario files, which scn.c has checked: no mercy for others. */
+/* Only for valid scenario files: it does not check them. */
 static void
 read_scenario(const char *path, long max_iterations, PathZone *zone)
 {

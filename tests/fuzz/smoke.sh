@@ -8,7 +8,7 @@
 # if any failed.
 set -u
 FUZZ_SECONDS=${FUZZ_SECONDS:-}
-CAP_SECONDS=300 # Of a machine that is far too slow.
+CAP_SECONDS=300 # Limit for a very slow machine.
 work=build/fuzz/smoke
 
 # Runs one target; its line goes to stdout and, to be counted, to a file.

@@ -37,7 +37,7 @@ class Liar(threading.Thread):
                 question += more
             self.n_asked += 1
             if self.lie is None:
-                peer.recv(1)  # Until it is given up.
+                peer.recv(1)  # Until the daemon disconnects.
             elif self.lie == "huge":
                 # Announces 8 GB and begins to send.
                 peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (8 << 30))

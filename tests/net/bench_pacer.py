@@ -12,7 +12,7 @@ import sys
 
 from demo_figures import ci95, iterations_of, quantile, read_rows, summary
 
-SKIPPED = 10  # First iterations: windows of TCP grow, and the pacer learns.
+SKIPPED = 10  # While TCP windows grow and the pacer learns.
 SAID = re.compile(r"antiphase: (\d+) iterations .*, (\d+) orders .*, (\d+) waits")
 
 

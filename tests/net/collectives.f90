@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: Apache-2.0
-! collectives.f90 - an MPI program in Fortran that makes the collectives that the pacer
-! looks at and checks what comes out; by "use mpi", or with -DF08 by "use mpi_f08", whose
-! error argument is left out.  As collectives.c:
+! collectives.f90 - an MPI program in Fortran that calls the collectives that the pacer
+! intercepts and checks the results; with "use mpi", or with -DF08 with "use mpi_f08",
+! without its error argument.  Like collectives.c:
 !
 !	collectives-fortran ITERATIONS
 #ifdef F08

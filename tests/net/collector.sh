@@ -9,7 +9,7 @@
 . "$(dirname "$0")/lab.sh"
 lab_begin
 lab_need root netns veth bridge cgroup2 btf
-chmod o+rx "$LAB_DIR" # It will be nobody who opens sockets there.
+chmod o+rx "$LAB_DIR" # For the collector, which runs as user nobody.
 total='^antiphase_collector_interface_transmit_bytes_total\{.*interface="e0"'
 
 collector() {

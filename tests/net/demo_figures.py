@@ -17,7 +17,7 @@ import typing
 
 WINDOW = 16
 NEAR = 1.05
-ALONE_SKIPS = 3  # First iterations of a job that is alone: windows of TCP grow.
+ALONE_SKIPS = 3  # First isolated iterations, while TCP windows grow.
 
 # Student's t, 97.5 %, for 1, 2, ... degrees of freedom.
 T_975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201,

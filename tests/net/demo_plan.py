@@ -22,13 +22,13 @@ import random
 import sys
 
 RATE_MBPS = 300
-JITTER = 0.02  # Of compute times, to both sides.
-LATENCY_MS = 4  # What an iteration takes beyond its fluid time, about.
+JITTER = 0.02  # Of compute times, either way.
+LATENCY_MS = 4  # Time of an iteration beyond its fluid time, roughly.
 NAMES = "ABC"
 HOSTS = {"A": "h0,h3", "B": "h1,h4", "C": "h2,h5"}
-CHANGE_S = 12  # C computes longer from then on, if nobody contends.
+CHANGE_S = 12  # When C begins to compute longer, without contention.
 CHANGE_FACTOR = 1.3
-CONTROL_TIMES = 1.5  # As long as one of a job alone.
+CONTROL_TIMES = 1.5  # Length relative to an isolated run.
 
 # (MB, ms of computing) of each job.  The jobs of 'equal' send for 112 of 372 ms each,
 # and three times that is 90 % of the period.  In the simulator, random starts then cost

@@ -16,7 +16,7 @@ import sys
 import time
 
 EVERY_S = 0.5
-GO_S = 0.5  # From now; all jobs look into the file 50 times a second.
+GO_S = 0.5  # From now; all jobs read the file 50 times a second.
 
 
 def all_there(folder, files):

@@ -36,10 +36,10 @@ HOW = sys.argv[5]
 TOKEN = "0123456789abcdef0123"
 PORT = 7470
 STORE_CHANGE = 3
-EVERY_S = 1.6      # Between jobs, of which each has two of twelve nodes for SLEEP_S.
+EVERY_S = 1.6      # Between jobs; each has two of twelve nodes for SLEEP_S.
 SLEEP_S = 2
 ENDING = threading.Event()
-EVENTS = []        # What was done to the daemon and to nodes, and when.
+EVENTS = []        # Events of the daemon and of nodes, with times.
 SCENARIO = """[sim]
 iterations = 100
 [fabric]

@@ -212,7 +212,7 @@ for i in first second; do
 done
 slurm_clear
 gate
-# A gate that is broken.
+# A broken gate.
 sleep 1.1
 sed -i 's/^local function is_alive()/local function is_alive() error("broken")/' "$SLURM_DIR/etc/job_submit.lua"
 sed -i 's/^local GATE_S = .*/local GATE_S = 5/' "$SLURM_DIR/etc/job_submit.lua"

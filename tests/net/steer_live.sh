@@ -49,7 +49,7 @@ lab_wait_for 30 "the end of the job" ended_well "$alone" alone 60
 check "a job that is alone is not held back, in enforce" test "$(live_waits alone)" = "0 0.000"
 
 # ---- Orders arrive ----------------------------------------------------------------------
-# 120 ms of computing and 80 ms of sending each: at once, or in turns, but not both.
+# 120 ms of computing and 80 ms of sending each: two such jobs fit only in turns.
 n=200
 a=$(live_submit A h0,h3 $n 3 120 0.02 1 0 1@0 1 meet)
 b=$(live_submit B h1,h4 $n 3 121 0.02 1 0 1@0 2 meet)

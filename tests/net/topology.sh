@@ -8,7 +8,7 @@
 lab_begin
 lab_need root netns veth bridge lldpd
 lab_star 3 none
-chmod 711 "$LAB_DIR" # lldpd gives up being root, and then talks to its own socket.
+chmod 711 "$LAB_DIR" # lldpd drops root, then opens its own socket.
 plan=$LAB_DIR/plan.json
 service=unix:$LAB_DIR/topology.sock
 lab_plan >"$plan"

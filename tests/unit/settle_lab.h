@@ -49,7 +49,7 @@ enum settle_marks {
 static const struct {
 	const char *name;
 	double jitter_frac;
-	double seen_frac; /* Share of the cost of contention that is seen. */
+	double seen_frac;  /* Share of the cost of contention that is seen. */
 	double bytes_frac; /* Share of collectives' time that their bytes take. */
 } settle_manners[] = {
 	[QUIET] = { "quiet", 0.0115, 1, 1 }, [ROUGH] = { "rough", 0.03, 0.5, 1 },

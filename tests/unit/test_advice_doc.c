@@ -146,7 +146,7 @@ assert_five_parts(const char *text)
 			fail_msg("'%s' is not there, or out of order, in:\n%s",
 				 parts[i], text);
 	}
-	/* No line is wider than 80 columns. */
+	/* Every line has less than 80 columns. */
 	for (const char *line = text; *line;) {
 		size_t length = strcspn(line, "\n");
 

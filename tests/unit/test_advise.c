@@ -91,7 +91,7 @@ equal_periods_are_interleaved_against_a_reference(void **state)
 	}
 	assert_reason(set, a->job, REASON_REFERENCE);
 	assert_reason(set, b->job, REASON_INTERLEAVED);
-	/* The centre of the plateau from 40 to 60 ms. */
+	/* The center of the plateau from 40 to 60 ms. */
 	assert_int_equal(b->shift_us, 50000);
 	assert_int_equal(b->slack_us, 10000);
 	/* Without jitter one delay is enough; no corrections are needed. */

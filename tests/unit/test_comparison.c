@@ -49,7 +49,7 @@ intervals_are_students_over_the_seeds(void **state)
 	assert_near(value.ci95, 2.7764451 * sqrt(2.5) / sqrt(5) * 1e6, 10);
 	assert_near(difference.mean, 0, 0);
 	assert_near(difference.ci95, 0, 0);
-	/* The second is always half a millisecond faster, so the interval is empty. */
+	/* The second is always half a millisecond faster, so the interval has no width. */
 	comparison_metric(c, 1, METRIC_ITERATION_MEAN_NS, &value, &difference);
 	assert_near(value.ci95, 2.7764451 * sqrt(2.5) / sqrt(5) * 1e6, 10);
 	assert_near(difference.mean, -0.5e6, 1e-3);

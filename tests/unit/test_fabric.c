@@ -324,7 +324,7 @@ what_is_seen_of_iterations_is_what_they_take(void **state)
 			assert_near(histogram_mean(&seen[i].times_ns), expected_ns, 1);
 			assert_near(histogram_quantile(&seen[i].times_ns, 0.99),
 				    expected_ns, 1);
-			/* 31,250 packets of 4,000 bytes; two flows: 9.2 % a link. */
+			/* 31,250 packets of 4,000 bytes; two flows: 9.2 % per link. */
 			if (apart)
 				assert_near(seen[i].ecn_packets, 0, 1e-6);
 			else

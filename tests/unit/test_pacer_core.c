@@ -182,7 +182,7 @@ nothing_is_waited_for_at_the_start_or_when_only_watching(void **state)
 	unsigned n = 0;
 
 	(void)state;
-	/* With a given gap, too, not before iteration 3. */
+	/* With a given gap, too, no order is followed before iteration 3. */
 	core_init(&core, &given);
 	while (n < CORE_FIRST) {
 		struct pace_order again = order;
@@ -192,7 +192,7 @@ nothing_is_waited_for_at_the_start_or_when_only_watching(void **state)
 		assert_int_equal(job.waited_ns, 0);
 	}
 	assert_true(step(&job, 80 * MS, &order) && job.waited_ns == 30 * MS);
-	/* While the gap is a guess there is none, however many iterations. */
+	/* While the gap is a guess, no order is followed. */
 	core_init(&core, &(struct core_options){ 0 });
 	job = (struct job){ .now_ns = 1000 * MS };
 	for (uint32_t i = 0; !core.gap.is_learned; i++) {

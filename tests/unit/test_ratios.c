@@ -19,7 +19,7 @@
 	"\"version\": \"v\", \"command\": \"c\", \"n_cells\": 8, \"cells\": [" cells \
 	"]}"
 
-/* One a line. */
+/* One per line. */
 /* clang-format off */
 static const char sweep[] = SWEEP(
 	CELL("none", "8", 1, 4) ","

@@ -364,7 +364,7 @@ struct lab {
 	struct pol_plan plan;
 	struct running running[N_JOBS];
 	size_t n_running, n_arrived, n_done, n_rounds;
-	double round_s, last_end_s; /* Begin of the last round, or NAN. */
+	double round_s, last_end_s; /* Of the last round; NAN: none. */
 };
 
 static int

@@ -112,7 +112,7 @@ where_nobody_is_skewed_tiresias_is_2d_las(void **state)
 		assert_near(ours[i].end_s, theirs[i].end_s, 0);
 		assert_int_equal(ours[i].n_preempted, theirs[i].n_preempted);
 	}
-	/* It does not wait where some are free. */
+	/* With skewed jobs the results differ. */
 	for (size_t i = 0; i < N_JOBS; i++)
 		jobs[i].skew = i % 2 ? 0 : 0.7;
 	cluster_lab_run(&cluster, "tiresias", NULL, jobs, N_JOBS, ours);
