@@ -25,28 +25,48 @@ profiled_job_refuse(struct profiled_job *job, char *why)
 	job->why = why;
 }
 
-/* Merges k iterations of the traffic into one. */
+/*
+ * Merges k periods of the traffic into one iteration of 'period_us'.  That is not k times
+ * the traffic's period, which is a median: where some bursts take longer than most, the
+ * median of the sums is more than the sum of the medians.  Each period of the traffic
+ * begins a k-th of the iteration after the one before.
+ */
 static void
-tile(struct detection *d, int64_t k)
+tile(struct detection *d, size_t k, int64_t period_us)
 {
 	struct profile *p = &d->profile;
-	size_t n = p->n_phases, n_fold = d->n_fold;
+	size_t n = p->n_phases, n_fold = (size_t)llround((double)period_us / 1e3);
+	double part_us = (double)period_us / (double)k, part_ms = part_us / 1e3;
+	double shrink = fmin(part_us / (double)p->period_us, 1);
+	double *fold_bps = xcalloc(n_fold + 1, sizeof *fold_bps);
 
-	p->phases = xreallocarray(p->phases, n * (size_t)k + 1, sizeof *p->phases);
-	d->fold_bps =
-		xreallocarray(d->fold_bps, n_fold * (size_t)k + 1, sizeof *d->fold_bps);
-	for (size_t i = n; i < n * (size_t)k; i++) {
-		p->phases[i] = p->phases[i % n];
-		p->phases[i].start_us += (int64_t)(i / n) * p->period_us;
+	p->phases = xreallocarray(p->phases, n * k + 1, sizeof *p->phases);
+	for (size_t i = n * k; i-- > 0;) {
+		const struct profile_phase *phase = &p->phases[i % n];
+		double start_us = (double)phase->start_us * shrink;
+		int64_t end_us =
+			(int64_t)(start_us + (double)phase->duration_us * shrink);
+		int64_t tile_us = (int64_t)((double)(i / n) * part_us);
+
+		p->phases[i] = (struct profile_phase){
+			.start_us = tile_us + (int64_t)start_us,
+			.duration_us = end_us - (int64_t)start_us,
+			.rate_bps = phase->rate_bps,
+		};
 	}
-	for (size_t i = n_fold; i < n_fold * (size_t)k; i++)
-		d->fold_bps[i] = d->fold_bps[i % n_fold];
-	p->n_phases = n * (size_t)k;
-	d->n_fold = n_fold * (size_t)k;
-	p->period_us *= k;
+	for (size_t t = 0; t < n_fold; t++) {
+		size_t at = (size_t)(fmod((double)t, part_ms) / shrink);
+
+		fold_bps[t] = at < d->n_fold ? d->fold_bps[at] : 0;
+	}
+	free(d->fold_bps);
+	d->fold_bps = fold_bps;
+	d->n_fold = n_fold;
 	d->mean_us *= (double)k;
+	p->n_phases = n * k;
+	p->period_us = period_us;
 	p->bytes_per_iteration *= (double)k;
-	p->n_iterations /= k;
+	p->n_iterations /= (int64_t)k;
 }
 
 void
@@ -67,10 +87,10 @@ profiled_job_use_events(const struct live *live, struct profiled_job *job,
 	if (k < 2 || k > EVENTS_MAX_HARMONIC ||
 	    fabs(ratio / (double)k - 1) > EVENTS_MAX_MISMATCH ||
 	    d->profile.n_phases * (size_t)k > PROFILE_MAX_PHASES ||
-	    k * d->profile.period_us > PROFILE_MAX_PERIOD_US)
+	    event_us > PROFILE_MAX_PERIOD_US)
 		return;
 	job->harmonic_of_us = d->profile.period_us;
-	tile(d, k);
+	tile(d, (size_t)k, event_us);
 	d->profile.jitter_us = llround(jitter_us);
 }
 

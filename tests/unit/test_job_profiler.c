@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_job_profiler.c - profiles of running jobs, and when they change */
+#include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "lib/base/stats.h"
@@ -230,16 +231,16 @@ what_does_not_repeat_gets_no_profile_but_a_reason(void **state)
 
 /* ---- Events ---------------------------------------------------------------------- */
 
-/* One event each 'every_ms' from T0 on; sizes cycle through 'bytes'. */
+/* An event at each of at_ms[n]; sizes cycle through 'bytes'. */
 static void
-feed_events(struct live *live, int n, int64_t every_ms, const uint64_t *bytes,
+feed_events(struct live *live, int n, const int64_t *at_ms, const uint64_t *bytes,
 	    int n_bytes)
 {
 	struct tele_frame frame = { 0 };
 
-	frames_begin(&frame, TELE_EVENTS, "h0", T0, T0 + n * every_ms, 0, 0);
+	frames_begin(&frame, TELE_EVENTS, "h0", T0, at_ms[n - 1] + 1, 0, 0);
 	for (int i = 0; i < n; i++) {
-		int64_t at_ns = (T0 + i * every_ms) * 1000000;
+		int64_t at_ns = at_ms[i] * 1000000;
 
 		vec_push(&frame.events,
 			 ((struct tele_event){ .job = tele_add_job(&frame, "a"),
@@ -251,6 +252,19 @@ feed_events(struct live *live, int n, int64_t every_ms, const uint64_t *bytes,
 	}
 	live_frame(live, &frame);
 	tele_fini(&frame);
+}
+
+/* The same, each 'every_ms' from T0 on. */
+static void
+feed_regular_events(struct live *live, int n, int64_t every_ms, const uint64_t *bytes,
+		    int n_bytes)
+{
+	int64_t *at_ms = xcalloc((size_t)n, sizeof *at_ms);
+
+	for (int i = 0; i < n; i++)
+		at_ms[i] = T0 + i * every_ms;
+	feed_events(live, n, at_ms, bytes, n_bytes);
+	free(at_ms);
 }
 
 static void
@@ -265,7 +279,7 @@ events_tell_an_iteration_from_its_parts(void **state)
 	(void)state;
 	for (int s = 0; s < 30; s++)
 		feed_second(live, s, "a", program, &part);
-	feed_events(live, 240, 125, sizes, 4);
+	feed_regular_events(live, 240, 125, sizes, 4);
 	assert_int_equal(job_profiler_event_period_us(live, 0, 0, NULL), 500000);
 	job_profiler_now(online, live);
 	job = job_profiler_find(online, 0);
@@ -274,6 +288,69 @@ events_tell_an_iteration_from_its_parts(void **state)
 	assert_near((double)job->harmonic_of_us, 1.25e5, 1.25e5 * 0.02);
 	assert_near(job->detection.profile.bytes_per_iteration, 4.0 * 60 * FRAMES_GBPS,
 		    0.05 * 4 * 60 * FRAMES_GBPS);
+	job_profiler_free(online);
+	live_free(live);
+}
+
+/* Bursts of 40 ms; each begins 118 ms after the one before, one in four 146 ms. */
+#define UNEVEN_BURSTS 240
+
+struct uneven {
+	int64_t begin_ms[UNEVEN_BURSTS];
+};
+
+static void
+uneven_init(struct uneven *u)
+{
+	int64_t at_ms = T0;
+
+	for (int i = 0; i < UNEVEN_BURSTS; i++) {
+		u->begin_ms[i] = at_ms;
+		at_ms += rng_mix((uint64_t)i) % 4 ? 118 : 146;
+	}
+}
+
+static uint32_t
+uneven(const void *ctx, int64_t ms)
+{
+	const struct uneven *u = ctx;
+
+	for (int i = 0; i < UNEVEN_BURSTS; i++)
+		if (ms >= u->begin_ms[i] && ms < u->begin_ms[i] + 40)
+			return FRAMES_GBPS;
+	return 0;
+}
+
+/* The iteration is longer than as many median bursts as it has. */
+static void
+period_of_uneven_bursts_is_that_of_events(void **state)
+{
+	static const uint64_t sizes[] = { 4000000, 4000000, 4000000, 1000000 };
+	struct live *live = live_new(NULL);
+	struct job_profiler *online = job_profiler_new();
+	const struct profiled_job *job;
+	const struct profile *p;
+	int64_t at_us = 0;
+	struct uneven u;
+
+	(void)state;
+	uneven_init(&u);
+	for (int s = 0; s < 30; s++)
+		feed_second(live, s, "a", uneven, &u);
+	feed_events(live, UNEVEN_BURSTS, u.begin_ms, sizes, 4);
+	job_profiler_now(online, live);
+	job = job_profiler_find(online, 0);
+	assert_true(job->has_estimate);
+	p = &job->detection.profile;
+	assert_int_equal(p->period_us, job_profiler_event_period_us(live, 0, 0, NULL));
+	assert_near((double)p->period_us, 5e5, 5e5 * 0.02);
+	assert_near((double)job->harmonic_of_us, 1.18e5, 1.18e5 * 0.02);
+	for (size_t i = 0; i < p->n_phases; i++) {
+		assert_true(p->phases[i].start_us >= at_us);
+		at_us = p->phases[i].start_us + p->phases[i].duration_us;
+	}
+	assert_true(at_us <= p->period_us);
+	assert_int_equal(job->detection.n_fold, (p->period_us + 500) / 1000);
 	job_profiler_free(online);
 	live_free(live);
 }
@@ -289,7 +366,7 @@ events_that_agree_change_nothing(void **state)
 	(void)state;
 	for (int s = 0; s < 30; s++)
 		feed_second(live, s, "a", program, &p);
-	feed_events(live, 120, 250, &size, 1);
+	feed_regular_events(live, 120, 250, &size, 1);
 	job_profiler_now(online, live);
 	assert_true(job_profiler_find(online, 0)->has_events);
 	assert_int_equal(job_profiler_find(online, 0)->harmonic_of_us, 0);
@@ -427,6 +504,7 @@ main(void)
 		cmocka_unit_test(few_gaps_change_little_and_many_are_refused),
 		cmocka_unit_test(what_does_not_repeat_gets_no_profile_but_a_reason),
 		cmocka_unit_test(events_tell_an_iteration_from_its_parts),
+		cmocka_unit_test(period_of_uneven_bursts_is_that_of_events),
 		cmocka_unit_test(events_that_agree_change_nothing),
 		cmocka_unit_test(a_real_program_is_found_to_two_percent),
 		cmocka_unit_test(a_second_real_program_is_found_to_two_percent),
