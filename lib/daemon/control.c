@@ -106,7 +106,7 @@ static int
 add_word(struct words *words, const char *text, size_t n, struct err *err)
 {
 	if (words->n == CONTROL_MAX_WORDS)
-		return err_set(err, NULL, 0, 0, "more than %d words",
+		return err_set(err, NULL, 0, 0, "more than %d arguments",
 			       CONTROL_MAX_WORDS);
 	words->items[words->n++] = xstrndup(text, n);
 	return 0;

@@ -71,7 +71,7 @@ cut(struct http *http, struct http_connection *c, const char *why)
 	c->is_cut = true;
 	shutdown(c->fd, SHUT_RDWR);
 	http->counts.cut++;
-	http_refused(http, "a connection is cut: %s", why);
+	http_refused(http, "connection closed: %s", why);
 }
 
 static void
@@ -87,7 +87,7 @@ cut_slowest(struct http *http)
 			slowest = c;
 	}
 	if (slowest)
-		cut(http, slowest, "there are too many, and it has been the slowest");
+		cut(http, slowest, "too many connections, and it is the slowest");
 }
 
 static void
@@ -102,9 +102,9 @@ cut_slow(struct http *http)
 		if (c->is_cut)
 			continue;
 		if (c->doing == HTTP_ASKING && age_ns > http->request_ns)
-			cut(http, c, "its request did not come in time");
+			cut(http, c, "its request did not arrive in time");
 		else if (c->doing == HTTP_ANSWERED && age_ns > HTTP_ANSWER_NS)
-			cut(http, c, "it did not read the answer in time");
+			cut(http, c, "it did not read the response in time");
 	}
 }
 

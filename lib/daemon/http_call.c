@@ -124,8 +124,8 @@ read_address(const char *address, bool is_anywhere, struct strbuf *url, struct e
 			       address);
 	if (!is_loopback && !is_anywhere) {
 		err_set(err, NULL, 0, 0,
-			"%s is not of this host; only loopback is talked to without "
-			"TLS (https://...)",
+			"%s is not on this host; without TLS (https://...) only "
+			"loopback is allowed",
 			address);
 		return -EACCES;
 	}
@@ -194,7 +194,7 @@ result_of(struct http_call *call, CURLcode code)
 	default:
 		break;
 	}
-	strcpy(call->why, "this is no HTTP server");
+	strcpy(call->why, "not an HTTP server");
 	return -EPROTO;
 }
 
@@ -473,7 +473,8 @@ http_call(struct loop *loop, const struct http_call_opts *opts,
 	if (strlen(opts->path) + (opts->type ? strlen(opts->body) : 0) >
 	    HTTP_CALL_MAX_REQUEST) {
 		strbuf_free(&url);
-		return err_set_errno(err, opts->address, E2BIG, "cannot ask");
+		return err_set_errno(err, opts->address, E2BIG,
+				     "cannot send the request");
 	}
 	strbuf_puts(&url, opts->path);
 	call = xcalloc(1, sizeof *call);

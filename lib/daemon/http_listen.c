@@ -157,12 +157,12 @@ clear_path(const struct sockaddr_un *address, struct err *err)
 	if (lstat(path, &info) < 0)
 		return 0; /* Missing, or bind() will report the error. */
 	if (!S_ISSOCK(info.st_mode)) {
-		err_set(err, path, 0, 0, "something that is no socket is in the way");
+		err_set(err, path, 0, 0, "a file that is not a socket has this name");
 		return -EEXIST;
 	}
 	r = connect_to(address);
 	if (r == 0 || r == -EAGAIN) {
-		err_set(err, path, 0, 0, "another daemon answers there already");
+		err_set(err, path, 0, 0, "another daemon already listens there");
 		return -EADDRINUSE;
 	}
 	unlink(path);

@@ -93,12 +93,12 @@ check_token(struct http *http, struct MHD_Connection *connection,
 		http_reply_error(early, MHD_HTTP_FORBIDDEN, "no_token",
 				 "set token_file in [scheduler]; the token is sent as "
 				 "'Authorization: Bearer TOKEN'",
-				 "changes are not taken, as no token is set");
+				 "changes are disabled: no token is set");
 	else if (!has_token(http, connection))
 		http_reply_error(early, MHD_HTTP_UNAUTHORIZED, "wrong_token",
 				 "send 'Authorization: Bearer TOKEN', with the token "
 				 "of token_file",
-				 "this changes something and needs the token");
+				 "a request that changes something needs the token");
 }
 
 /*
@@ -112,7 +112,7 @@ refuse_browser(struct MHD_Connection *connection, struct http_reply *early)
 					MHD_HTTP_HEADER_ORIGIN))
 		http_reply_error(early, MHD_HTTP_FORBIDDEN, "cross_site",
 				 "ask with a program such as curl",
-				 "pages in a browser may not POST here");
+				 "web pages may not send POST requests");
 }
 
 /* ---- Matching -------------------------------------------------------------------- */
@@ -212,8 +212,8 @@ refuse_path(struct http *http, const char *method, const char *path,
 	} else if (http->routes.n) {
 		suggest_path(http, path, &near);
 		http_reply_error(early, MHD_HTTP_NOT_FOUND, "not_found",
-				 "docs/api.md lists what there is",
-				 "there is no %.200s here%s", path, near.text);
+				 "docs/api.md lists all paths",
+				 "no such path: %.200s%s", path, near.text);
 	} else if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
 		early->status = MHD_HTTP_METHOD_NOT_ALLOWED;
 		early->content_type = "text/plain; charset=utf-8";
@@ -221,7 +221,7 @@ refuse_path(struct http *http, const char *method, const char *path,
 	} else {
 		early->status = MHD_HTTP_NOT_FOUND;
 		early->content_type = "text/plain; charset=utf-8";
-		strbuf_puts(&early->body, "there is no such page; there are:\n");
+		strbuf_puts(&early->body, "not found; available pages:\n");
 		for (size_t i = 0; i < http->n_pages; i++)
 			if (!http->pages[i].accepted)
 				strbuf_printf(&early->body, "%s\n",
@@ -261,7 +261,7 @@ refuse_length(struct http_reply *early, size_t max)
 				 "the body is longer than %zu bytes", max);
 	else
 		http_reply_error(early, MHD_HTTP_CONTENT_TOO_LARGE, "too_large", "",
-				 "no body is taken here");
+				 "this request takes no body");
 }
 
 /* Checks a request before its body. */
@@ -343,8 +343,8 @@ send_reply(struct http *http, struct MHD_Connection *connection, const char *pat
 		reply->body = (struct strbuf)STRBUF_EMPTY;
 	} else if (http->reply_bytes + reply->body.length > HTTP_MAX_REPLIES) {
 		http_reply_error(reply, MHD_HTTP_SERVICE_UNAVAILABLE, "busy",
-				 "read the answers that were asked for",
-				 "too many answers are being sent");
+				 "read the pending responses first",
+				 "too many responses are pending");
 		status = MHD_HTTP_SERVICE_UNAVAILABLE;
 	}
 	if (status >= 400)
@@ -510,7 +510,7 @@ take_body(struct http *http, struct request *request, const char *bytes, size_t 
 	request->n_discarded += n;
 	if (request->n_discarded <= MAX_DISCARDED)
 		return MHD_YES;
-	http_refused(http, "a body without an end: cut");
+	http_refused(http, "connection closed: endless request body");
 	return MHD_NO;
 }
 

@@ -154,7 +154,8 @@ http_stream_send(struct http *http, const char *path, const char *event,
 			continue;
 		if (listener->waiting.length - listener->sent + text.length >
 		    HTTP_MAX_WAITING) {
-			http_refused(http, "a listener of %s does not read: let go",
+			http_refused(http,
+				     "a listener of %s does not read: disconnected",
 				     path);
 			end(listener);
 			continue;
