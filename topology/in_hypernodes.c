@@ -80,10 +80,11 @@ read_name(struct hypernodes *h, const struct json *metadata, struct hypernode *r
 	     json_opt_str(h->doc, annotations, K8S_SWITCH, &ret->name, h->err) < 0))
 		return -EINVAL;
 	if (!topo_name_is_valid(ret->name))
-		return json_fail(h->doc, metadata, h->err,
-				 "'%.64s' is no name for a switch of a fabric: 1 to %d "
-				 "letters, digits and \"._-/+@\"",
-				 ret->name, TOPO_MAX_NAME);
+		return json_fail(
+			h->doc, metadata, h->err,
+			"'%.64s' is not a valid name for a switch of a fabric: 1 to %d "
+			"letters, digits and \"._-/+@\"",
+			ret->name, TOPO_MAX_NAME);
 	if (strtab_intern(h->names, name) != h->list.n ||
 	    strtab_intern(h->switches, ret->name) != h->list.n)
 		return json_fail(h->doc, metadata, h->err,
@@ -184,7 +185,8 @@ find_exact(struct finding *f, const struct json *exact, bool is_node)
 	}
 	if (!topo_name_is_valid(name))
 		return json_fail(h->doc, exact, h->err,
-				 "'%.64s' is no name for a host of a fabric", name);
+				 "'%.64s' is not a valid name for a host of a fabric",
+				 name);
 	if (h->has_nodes && strtab_find(h->nodes.names, name) == STRTAB_NONE)
 		h->n_missing++;
 	else

@@ -474,7 +474,7 @@ topo_ibnet_read(const char *file, const char *text, size_t length,
 	int r;
 
 	if (memchr(text, '\0', length))
-		r = err_set(err, file, 0, 0, "is no text: it has a zero byte");
+		r = err_set(err, file, 0, 0, "is not text: it has a zero byte");
 	else
 		r = read_lines(&rd, text, length);
 	if (r == 0 && !rd.nodes.n)

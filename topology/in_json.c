@@ -114,10 +114,11 @@ read_node(struct reader *rd, const struct json *item, bool is_host)
 	if (r == -E2BIG)
 		json_fail(rd->doc, item, rd->err, "more than %d nodes", TOPO_MAX_NODES);
 	else if (r < 0)
-		json_fail(rd->doc, json_find(item, "name"), rd->err,
-			  "'%s' is not a name, expected 1 to %d letters, digits and "
-			  "\"._-/+@\"",
-			  name, TOPO_MAX_NAME);
+		json_fail(
+			rd->doc, json_find(item, "name"), rd->err,
+			"'%s' is not a valid name, expected 1 to %d letters, digits and "
+			"\"._-/+@\"",
+			name, TOPO_MAX_NAME);
 	return r;
 }
 
@@ -183,7 +184,7 @@ read_end(struct reader *rd, const struct json *cable, const char *key,
 	if (!topo_name_is_valid(ret_end->port))
 		return json_fail(
 			rd->doc, value, rd->err,
-			"'%s' is no port, expected 1 to %d letters, digits and "
+			"'%s' is not a port, expected 1 to %d letters, digits and "
 			"\"._-/+@\"",
 			ret_end->port, TOPO_MAX_NAME);
 	return 0;

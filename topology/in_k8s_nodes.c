@@ -101,10 +101,11 @@ read_node(struct k8s_nodes *nodes, const struct json *item, const char *resource
 	    json_get_str(nodes->doc, metadata, "name", &node.name, err) < 0)
 		return -EINVAL;
 	if (!topo_name_is_valid(node.name))
-		return json_fail(nodes->doc, metadata, err,
-				 "'%.64s' is no name for a host of a fabric: 1 to %d "
-				 "letters, digits and \"._-/+@\"",
-				 node.name, TOPO_MAX_NAME);
+		return json_fail(
+			nodes->doc, metadata, err,
+			"'%.64s' is not a valid name for a host of a fabric: 1 to %d "
+			"letters, digits and \"._-/+@\"",
+			node.name, TOPO_MAX_NAME);
 	node.labels = json_find(metadata, "labels");
 	if (node.labels && json_as_object(nodes->doc, node.labels, err) < 0)
 		return -EINVAL;

@@ -50,7 +50,7 @@ take_host(void *ctx, const char *name)
 	if (!topo_name_is_valid(name))
 		return err_set(
 			s->err, s->file, x->line, 0,
-			"'%s' is not a name, expected 1 to %d letters, digits and "
+			"'%s' is not a valid name, expected 1 to %d letters, digits and "
 			"\"._-/+@\"",
 			name, TOPO_MAX_NAME);
 	edge.child = strtab_intern(s->host_names, name);

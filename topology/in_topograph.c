@@ -233,8 +233,8 @@ check_name(const struct json_doc *doc, const struct json *value, const char *nam
 {
 	if (topo_name_is_valid(name))
 		return 0;
-	return json_fail(doc, value, err, "'%.64s' is no name of a node or switch",
-			 name);
+	return json_fail(doc, value, err,
+			 "'%.64s' is not a valid name of a node or switch", name);
 }
 
 static int

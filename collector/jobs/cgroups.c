@@ -214,7 +214,7 @@ clean_path(const struct cgroups *cgroups, const char *given, struct strbuf *path
 	strbuf_puts(path, real + strlen(cgroups->root));
 	if (!path->length)
 		return err_set(err, given, 0, 0,
-			       "the root of all control groups is no job");
+			       "the root of all control groups is not a job");
 	return 0;
 }
 

@@ -45,7 +45,7 @@ parse_row(const struct json_doc *doc, const struct json *at, int64_t wall_offset
 		return -EINVAL;
 	if (!tele_name_is_valid(job))
 		return json_fail(doc, json_find(at, "job"), err,
-				 "that is no job's name");
+				 "that is not the name of a job");
 	*ret_row = (struct orders_row){
 		.pid = (uint32_t)pid,
 		.order = {

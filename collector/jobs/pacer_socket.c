@@ -350,7 +350,7 @@ take(struct pacer_socket *p, struct peer *peer, const uint8_t *bytes, size_t n,
 	if (error == -EPROTONOSUPPORT)
 		return "its pacer is of another version";
 	if (error < 0)
-		return "it sends what is no packet of a pacer";
+		return "what it sends is not a packet of a pacer";
 	if (packet.kind == PACE_HELLO && !peer->has_said_hello) {
 		peer->hello = packet.hello;
 		peer->has_said_hello = true;
@@ -407,7 +407,7 @@ read_peer(struct pacer_socket *p, struct peer *peer, int64_t now_ns)
 			if (peer->n_packets > 4 * PACER_SOCKET_PACKETS)
 				why = "it sends too many packets";
 		} else if (n > (ssize_t)sizeof bytes) {
-			why = "it sends what is no packet of a pacer";
+			why = "what it sends is not a packet of a pacer";
 		} else {
 			why = take(p, peer, bytes, (size_t)n, now_ns);
 		}

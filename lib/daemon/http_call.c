@@ -408,7 +408,7 @@ add_token(struct http_call *call, const char *file, struct err *err)
 		if (begin[i] <= ' ' || begin[i] > '~')
 			r = -EINVAL;
 	if (!n || r < 0) {
-		r = err_set(err, NULL, 0, 0, "%s: this is no bearer token", file);
+		r = err_set(err, NULL, 0, 0, "%s: not a bearer token", file);
 	} else {
 		value = xasprintf("Bearer %s", begin);
 		add_header(call, "Authorization", value);

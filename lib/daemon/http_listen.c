@@ -61,7 +61,7 @@ parse_address(const char *text, struct address *a, struct err *err)
 	}
 bad:
 	return err_set(err, NULL, 0, 0,
-		       "'%s' is no address to listen at; expected one such as "
+		       "'%s' is not an address to listen at; expected one such as "
 		       "127.0.0.1:9471, [::1]:9471 or the path of a Unix socket",
 		       text);
 }

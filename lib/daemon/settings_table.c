@@ -59,7 +59,7 @@ settings_check_name(const struct settings_table *table, const char *section,
 	if (!*name)
 		return err_set(err, NULL, 0, 0, "[%s] needs a name: [%s train]",
 			       first->section, first->section);
-	return err_set(err, NULL, 0, 0, "'%s' is no name of a %s", name,
+	return err_set(err, NULL, 0, 0, "'%s' is not a valid name of a %s", name,
 		       first->section);
 }
 

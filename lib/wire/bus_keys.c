@@ -170,7 +170,7 @@ put_public(const char *directory, const char *folder, const char *name, const ch
 	if (bus_key_check(z85) < 0)
 		error = err_set(
 			err, NULL, 0, 0,
-			"'%s' is no public key: expected the %d characters that "
+			"'%s' is not a public key: expected the %d characters that "
 			"'antiphase keys new' prints",
 			z85, BUS_Z85_CHARS);
 	if (!error)
@@ -189,10 +189,11 @@ bus_keys_allow(const char *directory, const char *name, const char *z85,
 	       struct err *err)
 {
 	if (!is_file_name(name))
-		return err_set(err, NULL, 0, 0,
-			       "'%s' is no name for a key: expected up to %d letters, "
-			       "digits, '.', '_' or '-'",
-			       name, BUS_KEY_NAME);
+		return err_set(
+			err, NULL, 0, 0,
+			"'%s' is not a valid name for a key: expected up to %d letters, "
+			"digits, '.', '_' or '-'",
+			name, BUS_KEY_NAME);
 	return put_public(directory, "allow", name, z85, err);
 }
 

@@ -71,7 +71,7 @@ check_endpoint(const char *endpoint, struct err *err)
 {
 	if (strncmp(endpoint, "tcp://", 6) != 0 && strncmp(endpoint, "ipc://", 6) != 0)
 		return err_set(err, NULL, 0, 0,
-			       "'%s' is no endpoint: expected 'tcp://HOST:PORT' or "
+			       "'%s' is not an endpoint: expected 'tcp://HOST:PORT' or "
 			       "'ipc://PATH'",
 			       endpoint);
 	if (strlen(endpoint) > 200)

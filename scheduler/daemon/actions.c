@@ -200,8 +200,8 @@ check_partitions(struct actions *actions)
 	actions->n_checked = actions->modes.others.n;
 	if (modes_add_unknown(&actions->modes, &actions->snapshot, &unknown))
 		log_warn("actions",
-			 "a mode is set for what is no partition of Slurm, and has no "
-			 "effect: %s",
+			 "a mode is set for a name that is not a partition of "
+			 "Slurm, and has no effect: %s",
 			 unknown.text);
 	strbuf_free(&unknown);
 }

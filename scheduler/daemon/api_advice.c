@@ -353,7 +353,7 @@ api_modes(void *ctx, const struct http_request *request, struct http_reply *repl
 	}
 	if (r == 0 &&
 	    actions_set_mode(api->opts.actions, partition, (enum mode)number) < 0)
-		r = err_set(&err, NULL, 0, 0, "'%s' is no name of a partition",
+		r = err_set(&err, NULL, 0, 0, "'%s' is not a valid name of a partition",
 			    partition);
 	if (r < 0) {
 		refuse_body(reply, &err);

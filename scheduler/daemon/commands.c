@@ -86,8 +86,8 @@ run_mode(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err
 		return -EINVAL;
 	}
 	if (actions_set_mode(commands->opts.actions, partition, (enum mode)mode) < 0)
-		return err_set(err, NULL, 0, 0, "'%s' is no name of a partition",
-			       partition);
+		return err_set(err, NULL, 0, 0,
+			       "'%s' is not a valid name of a partition", partition);
 	log_warn("scheduler", "mode of %s%s is now %s, as requested by a command",
 		 *partition ? "partition " : "all others", partition, args[0]);
 	return run_modes(ctx, 0, NULL, reply, err);

@@ -132,15 +132,15 @@ write_links(const struct scheduler_metrics *own, struct metrics *m,
 		const char *name, *help;
 	} families[N_LINK_METRICS] = {
 		[LINK_CAPACITY] = { "antiphase_scheduler_link_capacity_bytes_per_second",
-				    "What a directed link can carry." },
+				    "Capacity of a directed link." },
 		[LINK_UTILIZATION] = { "antiphase_scheduler_link_utilization_ratio",
-				       "Of the capacity, over the last second." },
+				       "Rate over capacity, in the last second." },
 		[LINK_PEAK] = { "antiphase_scheduler_link_peak_utilization_ratio",
-				"Of the capacity, in the busiest millisecond of the "
+				"Rate over capacity, in the busiest millisecond of the "
 				"window." },
 		[LINK_OVER] = { "antiphase_scheduler_link_over_ratio",
-				"Share of the window in which it is full with two jobs "
-				"or more." },
+				"Share of the window in which the link is full with "
+				"two or more jobs." },
 		[LINK_JOBS] = { "antiphase_scheduler_link_jobs",
 				"Jobs active in the window." },
 	};
@@ -172,8 +172,8 @@ write_counters(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 		return false;
 	begin(m, *at, "antiphase_scheduler_link_job_transmit_bytes_total",
 	      METRICS_COUNTER,
-	      "What a job put on a link; \"other\": all without a place among "
-	      "the link_jobs that carry most.");
+	      "Bytes of a job on a link; \"other\": all jobs outside the "
+	      "link_jobs that carry most.");
 	return link_counters_some(telemetry_counters(own->opts.telemetry), at,
 				  LINKS_A_PIECE, write_counter, m);
 }
@@ -236,8 +236,8 @@ write_excess(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 	if (*at == 0)
 		find_loads(own);
 	begin(m, *at, "antiphase_scheduler_link_excess_ratio", METRICS_GAUGE,
-	      "What its jobs ask of it beyond its capacity, by their profiles "
-	      "and shifts as they are now: mean, of the capacity.");
+	      "Mean excess over capacity, from the jobs' current profiles and "
+	      "shifts.");
 	for (int i = 0; i < SAMPLES_A_PIECE; i++) {
 		double capacity_bps;
 
@@ -262,8 +262,8 @@ write_scores(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 	if (!fabric_source_topo(own->opts.fabric) || !jobs_advisor(own->opts.jobs))
 		return false;
 	begin(m, *at, "antiphase_scheduler_link_compatibility_score", METRICS_GAUGE,
-	      "1: its jobs interleave perfectly; by their profiles and shifts "
-	      "as they are now.");
+	      "Score, from the jobs' current profiles and shifts; 1: they "
+	      "interleave perfectly.");
 	for (int i = 0; i < SAMPLES_A_PIECE; i++) {
 		load = next_load(own, at);
 		if (!load)
@@ -324,17 +324,16 @@ write_jobs(const struct scheduler_metrics *own, struct metrics *m,
 		const char *name, *help;
 	} families[N_JOB_METRICS] = {
 		[JOB_PERIOD] = { "antiphase_scheduler_job_period_seconds",
-				 "Time from iteration to iteration, as its traffic "
-				 "shows." },
+				 "Period, from the job's traffic." },
 		[JOB_DUTY] = { "antiphase_scheduler_job_communication_ratio",
-			       "Share of the iteration in which it sends." },
+			       "Share of the iteration in which the job sends." },
 		[JOB_CONFIDENCE] = { "antiphase_scheduler_job_confidence_ratio",
-				     "Confidence of its period, as its traffic shows: 0 "
-				     "is noise, 1 a clock." },
+				     "Confidence of the period, from the job's traffic: "
+				     "0 is noise, 1 is a clock." },
 		[JOB_SHIFT] = { "antiphase_scheduler_job_shift_seconds",
-				"What it is advised to be later by." },
+				"The shift that is advised." },
 		[JOB_ERROR] = { "antiphase_scheduler_job_shift_error_seconds",
-				"How far it is outside of what was advised." },
+				"Distance of the job from its advised window." },
 	};
 
 	uint32_t n = live_n_jobs(own->live);
@@ -359,7 +358,7 @@ write_iterations(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 	const char *job;
 
 	begin(m, *at, "antiphase_scheduler_job_iteration_seconds", METRICS_HISTOGRAM,
-	      "Iterations, as the job's pacer tells them.");
+	      "Iteration times, from the job's pacer.");
 	for (int i = 0; i < JOBS_A_PIECE; i++) {
 		outcome = outcomes_paced(own->opts.outcomes, at, &job);
 		if (!outcome)
@@ -380,11 +379,11 @@ write_pods(const struct scheduler_metrics *own, struct metrics *m)
 	if (!pods_counts(own->opts.pods, &pods))
 		return;
 	metrics_gauge(m, "antiphase_scheduler_pods_annotated", (double)pods.n_annotated,
-		      "Pods of Kubernetes that bear a shift of ours.");
+		      "Pods that carry a shift from antiphase.");
 	metrics_counter(m, "antiphase_scheduler_pods_changed_total", pods.n_changed,
 			"Changes of pods' annotations.");
 	metrics_counter(m, "antiphase_scheduler_pods_failed_total", pods.n_failed,
-			"Such changes that the API server refused.");
+			"Changes of pods' annotations that the API server refused.");
 }
 
 static bool
@@ -410,12 +409,12 @@ write_actions(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 		metrics_sample(m, by_reason[i], "reason", reason_name((enum reason)i),
 			       NULL);
 	metrics_family(m, "antiphase_scheduler_jobs_refused", METRICS_GAUGE,
-		       "Jobs that nothing is advised for, by the reason.");
+		       "Jobs without an advice, by the reason.");
 	for (int i = 1; i < JOBS_N_REFUSALS; i++)
 		metrics_sample(m, by_refusal[i], "reason", jobs_refusal_names[i], NULL);
 	metrics_family(m, "antiphase_scheduler_advice_total", METRICS_COUNTER,
-		       "Advices given, by what they are about and their reason; one "
-		       "that says the same again is not counted.");
+		       "Advices given, by kind and reason; an unchanged advice is not "
+		       "counted again.");
 	for (int kind = 0; kind < JOBS_N_KINDS; kind++)
 		for (int i = 0; i < N_REASONS; i++)
 			metrics_sample_u64(m, totals->n_given[kind][i], "kind",
@@ -425,7 +424,7 @@ write_actions(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 			outcomes_n_followed(own->opts.outcomes),
 			"Advices that were found to be followed.");
 	metrics_family(m, "antiphase_scheduler_actions_total", METRICS_COUNTER,
-		       "Changes asked of the cluster's scheduler, by the reason.");
+		       "Changes requested from the cluster's scheduler, by reason.");
 	for (int i = 0; i < DECIDE_N_WHYS; i++)
 		metrics_sample_u64(m, counts.n_asked[i], "reason", decide_why_names[i],
 				   NULL);
@@ -433,17 +432,17 @@ write_actions(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 			"Changes that the cluster's scheduler refused.");
 	write_pods(own, m);
 	metrics_family(m, "antiphase_scheduler_orders_total", METRICS_COUNTER,
-		       "Orders announced for pacers, by the reason.");
+		       "Orders sent to pacers, by reason.");
 	for (int i = 0; i < STEER_N_WHYS; i++)
 		metrics_sample_u64(m, pace.orders[i], "reason", steer_why_names[i],
 				   NULL);
 	metrics_counter(m, "antiphase_scheduler_iterations_total", pace.reports,
-			"Iterations that pacers told of.");
+			"Iterations reported by pacers.");
 	metrics_counter(m, "antiphase_scheduler_iterations_ignored_total", pace.others,
-			"Those of another rank 0 than the one that has the job.");
+			"Reported iterations from a second rank 0 of a job.");
 	metrics_gauge(m, "antiphase_scheduler_stopped",
 		      actions_modes(own->opts.actions)->is_stopped,
-		      "1 while the kill switch is on.");
+		      "1 while the kill switch is set.");
 	return false;
 }
 
@@ -456,7 +455,7 @@ write_host_ages(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 	uint32_t n = live_n_hosts(own->live);
 
 	begin(m, *at, "antiphase_scheduler_telemetry_age_seconds", METRICS_GAUGE,
-	      "Since a host was last heard.");
+	      "Time since a host's last frame.");
 	for (int i = 0; i < SAMPLES_A_PIECE && *at < n; i++) {
 		uint32_t host = (uint32_t)(*at)++;
 
@@ -488,8 +487,8 @@ write_host_clocks(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 	int64_t offset_ns;
 
 	begin(m, *at, "antiphase_scheduler_clock_offset_seconds", METRICS_GAUGE,
-	      "A host's clock less ours, by its frame that came soonest in "
-	      "the last minutes: less by what that was under way.");
+	      "A host's clock minus this host's, from the frame of the last "
+	      "minutes with the shortest delay; too low by that delay.");
 	for (int i = 0; i < SAMPLES_A_PIECE && *at < n; i++) {
 		const char *host = live_host(own->live, (uint32_t)(*at)++)->name;
 
@@ -510,48 +509,49 @@ write_self(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 			"Frames received.");
 	metrics_counter(m, "antiphase_scheduler_frames_damaged_total",
 			feed.damaged + feed.foreign,
-			"Messages that were no frame, or of another version.");
+			"Messages that were not frames, or of another version.");
 	metrics_gauge(m, "antiphase_scheduler_telemetry_bytes",
 		      (double)live_bytes(own->live),
-		      "Memory for what frames told; memory_mb at most.");
+		      "Memory for telemetry; at most memory_mb.");
 	metrics_counter(m, "antiphase_scheduler_telemetry_refused_total",
 			live_counts(own->live)->refused,
-			"Times that frames told of a host, job or series that there "
-			"was no memory for.");
+			"Hosts, jobs or series in frames for which there was no "
+			"memory.");
 	metrics_counter(m, "antiphase_scheduler_rankings_total", totals->n_ranked,
-			"Places of waiting jobs that were ranked.");
+			"Rankings of places for waiting jobs.");
 	metrics_family(m, "antiphase_scheduler_ranking_seconds_total", METRICS_COUNTER,
-		       "What ranking took.");
+		       "Time spent on these rankings.");
 	metrics_sample(m, totals->rank_s, NULL);
 	metrics_family(m, "antiphase_scheduler_solve_seconds_total", METRICS_COUNTER,
 		       "Time spent on advice for running jobs.");
 	metrics_sample(m, totals->solve_s, NULL);
 	metrics_family(m, "antiphase_scheduler_solve_duration_seconds",
 		       METRICS_HISTOGRAM,
-		       "Rounds in which advice for running jobs was solved anew.");
+		       "Duration of each round that computes advice for running jobs.");
 	metrics_histogram(m, jobs_solve_bounds_s, totals->solves, JOBS_N_SOLVE_BOUNDS,
 			  totals->solves_s, NULL, NULL);
 	metrics_gauge(m, "antiphase_scheduler_link_scan_seconds",
 		      (double)telemetry_scan_cost_ns(own->opts.telemetry) / 1e9,
-		      "What the last scan of all links took.");
+		      "Duration of the last scan of all links.");
 	if (own->opts.store) {
 		metrics_gauge(m, "antiphase_scheduler_store_bytes",
 			      (double)store_bytes(own->opts.store),
-			      "Of history, in use.");
-		metrics_gauge(m, "antiphase_scheduler_store_links_dropped",
-			      history_n_left_out(own->opts.history),
-			      "Links of the last second that history had no room for.");
+			      "Size of the history in use.");
+		metrics_gauge(
+			m, "antiphase_scheduler_store_links_dropped",
+			history_n_left_out(own->opts.history),
+			"Links of the last second for which the history had no room.");
 	}
 	if (own->http) {
 		struct http_counts http = http_counts(own->http);
 
 		metrics_counter(m, "antiphase_scheduler_http_requests_total",
-				http.requests, "Requests over HTTP.");
+				http.requests, "HTTP requests.");
 		metrics_counter(m, "antiphase_scheduler_http_refused_total",
 				http.refused,
-				"Requests that were no good, and connections cut.");
+				"Invalid requests and closed connections.");
 		metrics_gauge(m, "antiphase_scheduler_http_listeners", http.listeners,
-			      "Those that hear events.");
+			      "Clients that receive events.");
 	}
 	passes_write(loop_passes(own->opts.loop), "antiphase_scheduler", m);
 	return false;

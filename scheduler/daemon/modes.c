@@ -27,13 +27,14 @@ take_one(struct modes *modes, char *word, struct err *err)
 	mode = words_index(equals + 1, mode_names);
 	if (mode < 0) {
 		err_set(err, NULL, 0, 0,
-			"'%s' is no mode; it is observe, advise or enforce",
+			"'%s' is not a mode; it is observe, advise or enforce",
 			equals + 1);
 		err_suggest(err, equals + 1, mode_names);
 		return -EINVAL;
 	}
 	if (!words_is_name(word, MODES_MAX_NAME))
-		return err_set(err, NULL, 0, 0, "'%s' is no name of a partition", word);
+		return err_set(err, NULL, 0, 0,
+			       "'%s' is not a valid name of a partition", word);
 	if (modes_change(modes, word, (enum mode)mode) < 0)
 		return err_set(err, NULL, 0, 0, "more than %d partitions",
 			       MODES_MAX_PARTITIONS);
@@ -49,7 +50,7 @@ modes_parse(const char *usual, const char *list, struct modes *ret_modes,
 	char *words = xstrdup(list), *rest = NULL;
 
 	if (mode < 0)
-		rc = err_set(err, NULL, 0, 0, "'%s' is no mode", usual);
+		rc = err_set(err, NULL, 0, 0, "'%s' is not a mode", usual);
 	else
 		modes.usual = (enum mode)mode;
 	for (char *word = strtok_r(words, ", ", &rest); word && rc == 0;

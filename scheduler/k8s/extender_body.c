@@ -96,7 +96,8 @@ parse_nodes(const struct json_doc *doc, const struct json *root,
 		if (json_as_str(doc, name, &text, err) < 0)
 			return -EINVAL;
 		if (!*text || strlen(text) > K8S_MAX_TEXT)
-			return json_fail(doc, name, err, "is no name of a node");
+			return json_fail(doc, name, err,
+					 "is not a valid name of a node");
 		vec_push(&ask->nodes, text);
 	}
 	return 0;

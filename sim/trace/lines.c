@@ -116,7 +116,7 @@ tell_line(struct lines *lines, struct err *err)
 	if (memchr(line, '\0', n))
 		return err_set(err, lines->path,
 			       (unsigned)(lines->number + lines->n_joined) + 1, 0,
-			       "a zero byte: this is no text");
+			       "a zero byte: this is not text");
 	lines->n = (size_t)(line - lines->held.items) + n - lines->from;
 	return 1;
 }

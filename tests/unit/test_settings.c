@@ -201,8 +201,9 @@ sections_with_a_name_have_values_of_their_own(void **state)
 	} faults[] = {
 		{ "[partition]\nmode = advise\n", "needs a name: [partition train]",
 		  1 },
-		{ "\n[partition a b]\nmode = advise\n", "'a b' is no name", 2 },
-		{ "[partition a,b]\n", "'a,b' is no name", 1 },
+		{ "\n[partition a b]\nmode = advise\n", "'a b' is not a valid name",
+		  2 },
+		{ "[partition a,b]\n", "'a,b' is not a valid name", 1 },
 		{ "[partition a]\nmode = enforced\n", "one of observe, advise", 2 },
 		{ "[partition a]\nmod = enforce\n", "did you mean 'mode'?", 2 },
 		{ "[partitions a]\nmode = advise\n", "unknown section", 1 },

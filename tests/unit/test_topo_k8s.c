@@ -218,7 +218,8 @@ hostile_nodes_are_refused_with_what_is_wrong(void **state)
 	refused_with("{\"items\":[7],\"metadata\":{}}", NULL, 1, "object");
 	refused_with(LIST("\n" NODE("n1", "1", "") ",\n" NODE("n1", "1", "")), NULL, 3,
 		     "'n1' is there twice");
-	refused_with(LIST(NODE("n[1-9]", "1", "")), NULL, 1, "is no name for a host");
+	refused_with(LIST(NODE("n[1-9]", "1", "")), NULL, 1,
+		     "is not a valid name for a host");
 	refused_with(LIST(NODE("n1", "1", LABEL(T "0", "a,b"))), NULL, 1,
 		     "is not a switch name");
 	refused_with(LIST(NODE("n1", "1", LABEL(T "0", "a\\nSwitchName=b"))), NULL, 1,
@@ -460,9 +461,10 @@ hostile_hypernodes_are_refused_with_what_is_wrong(void **state)
 			"b", "2", EXACT("HyperNode", "a") "," EXACT("Node", "n2"))),
 		NULL, 2, "has Nodes and HyperNodes");
 	refused_with(LIST(HN("a", "0", "")), NULL, 1, "");
-	refused_with(LIST(HN("a,b", "1", "")), NULL, 1, "is no name for a switch");
+	refused_with(LIST(HN("a,b", "1", "")), NULL, 1,
+		     "is not a valid name for a switch");
 	refused_with(LIST(HN("a", "1", EXACT("Node", "n[0-9]"))), NULL, 1,
-		     "is no name for a host");
+		     "is not a valid name for a host");
 	refused_with(LIST(HN("a", "1", "") ",\n" HN("a", "1", "")), NULL, 2,
 		     "is there twice");
 	refused_with(LIST(HN("a", "1", "")), NULL, 0, "no HyperNode with a Node");

@@ -177,11 +177,12 @@ bad_json_is_refused_with_its_line(void **state)
 	assert_refused(JSON_HEAD "\"switches\":[{\"name\":\"s\",\"tier\":17}],\n"
 				 "\"hosts\":[],\"cables\":[]}",
 		       2, "'tier' is 17, expected 1 to 16");
-	assert_refused(JSON_HEAD "\"switches\":[],\n"
-				 "\"hosts\":[{\"name\":\"h 0\"}],\"cables\":[]}",
-		       3,
-		       "'h 0' is not a name, expected 1 to 63 letters, digits and "
-		       "\"._-/+@\"");
+	assert_refused(
+		JSON_HEAD "\"switches\":[],\n"
+			  "\"hosts\":[{\"name\":\"h 0\"}],\"cables\":[]}",
+		3,
+		"'h 0' is not a valid name, expected 1 to 63 letters, digits and "
+		"\"._-/+@\"");
 	assert_refused(
 		JSON_HEAD "\"switches\":[],\n"
 			  "\"hosts\":[{\"name\":\"h0\"},{\"name\":\"h1\"}],"
