@@ -5,17 +5,18 @@
     model = DistributedDataParallel(...)
     antiphase_ddp.register(model)
 
-One line more, in every rank, and rank 0 tells the collector of its host when each
-iteration begins to reduce its gradients, and holds the next one back when it is asked to:
-at most one period of the job.  In all other ranks, without the library, and without a
-collector, gradients are reduced as they would be anyway.  The environment has the last
-word: see antiphase-pacer(7).
+Call register() in every rank.  Rank 0 then tells the collector on its host when each
+iteration begins to reduce its gradients.  On request it delays the next iteration, by
+at most one period of the job.  All other ranks reduce gradients as usual; so does rank
+0 without the library or without a collector.  Environment variables take precedence:
+see antiphase-pacer(7).
 
-For jobs whose collectives the library cannot see when it is preloaded: gloo, and NCCL
-linked in statically.  Do not preload it as well.
+Use this module for jobs whose collectives the preloaded library cannot see: gloo, and
+statically linked NCCL.  Do not preload the library as well.
 
-Needs libantiphase-pacer.so, where the loader finds it or at $ANTIPHASE_PACER.  With NCCL
-the times are those of enqueueing, and a wait holds up what is enqueued after it.
+The module needs libantiphase-pacer.so, either in the loader's search path or at
+$ANTIPHASE_PACER.  With NCCL, the reported times are those of enqueueing, and a wait
+delays everything that is enqueued after it.
 """
 import ctypes
 import os
@@ -24,7 +25,7 @@ __all__ = ["register", "Pacer"]
 
 
 class Pacer:
-    """The library's five functions, or none of them if there is no library."""
+    """Calls the library's five functions; does nothing if the library is missing."""
 
     def __init__(self, rank, n_ranks, job=None, library=None):
         self._lib = None
@@ -46,7 +47,7 @@ class Pacer:
         return self._lib is not None
 
     def iteration(self):
-        """An iteration begins to communicate; waits, and returns for how many ns."""
+        """Reports the start of communication.  May wait; returns the ns waited."""
         return self._lib.antiphase_iteration() if self._lib else 0
 
     def enter(self, n_bytes):
@@ -67,7 +68,7 @@ def register(model, hook=None, state=None, job=None, library=None):
     """Paces 'model', a DistributedDataParallel; returns the Pacer.
 
     'hook' and 'state' are the communication hook that reduces the gradients, as in
-    register_comm_hook(); by default, what DDP does without one.
+    register_comm_hook().  The default does what DDP does without a hook.
     """
     import torch.distributed as dist
     from torch.distributed.algorithms.ddp_comm_hooks import default_hooks

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""api.py - antiphase-scheduler as a whole: on simulated telemetry, over loopback.
+"""api.py - tests of the whole antiphase-scheduler: simulated telemetry, over loopback.
 
-Every path of docs/openapi.json is asked of a running daemon, and what it answers is
-what the file says, and nothing else; events come; promtool takes the figures; what is
-bad is refused and the daemon goes on serving; killed at any moment it starts again with
-its store whole.  Prints PASS and FAIL lines for tests/run.
+Requests every path of docs/openapi.json from a running daemon and checks that each
+answer has exactly the documented form.  Also checks that events arrive, that promtool
+accepts the metrics, that the daemon rejects bad requests and keeps serving, and that
+after SIGKILL at any moment it restarts with its store intact.  Prints PASS and FAIL
+lines for tests/run.
 """
 import http.client
 import json
@@ -119,7 +120,7 @@ def has_type(value, name):
 
 
 def faults(doc, schema, value, where, seen):
-    """What is wrong with a value; keys that were seen are noted."""
+    """Returns the errors in 'value', and adds the keys found to 'seen'."""
     schema = resolve(doc, schema)
     names = schema.get("type", [])
     names = names if isinstance(names, list) else [names]
@@ -174,7 +175,7 @@ BODIES = {
 
 
 def names_for(path):
-    """A name that is there and one that is not, where the path takes any."""
+    """Fills in {name} in a path, once with a known and once with an unknown name."""
     if "{name}" not in path:
         return [path + ("?link=" + urllib.parse.quote(LINK)
                         if path.endswith("series") else "")]
@@ -209,7 +210,7 @@ def check_manual(doc):
 # ---- Events and metrics --------------------------------------------------------------
 
 def hear(daemon, seconds):
-    """Names and documents of the events that come."""
+    """Returns the names and documents of received events."""
     connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=5)
     connection.request("GET", "/api/v1/events")
     answer = connection.getresponse()
@@ -239,7 +240,7 @@ def check_events(doc, daemon):
 
 
 def check_changes(daemon, source):
-    """Ticks have links that changed, and no others; in the end none do."""
+    """Each tick lists the changed links only; without a sender, no links."""
     connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=5)
     connection.request("GET", "/api/v1/events")
     answer = connection.getresponse()
@@ -255,14 +256,14 @@ def check_changes(daemon, source):
         if len(sizes) == 5:
             source.kill()
     connection.close()
-    # The first events may repeat known data; after them nothing is repeated.
+    # The first events may repeat known data; later events must not.
     verdict(len(sizes) > 6 and sizes[0] > 0 and max(sizes[2:5]) > 0 and sizes[-1] == 0,
             "a tick has the links that changed; with nobody sending, none", repr(sizes))
     verdict(len(same) <= sizes[0], "and none that did not", repr(same))
 
 
 def check_pages(daemon):
-    """Page by page there is what there is at once, by name, and no more."""
+    """All pages together have the same items as one full answer, sorted by name."""
     for path, items, name in (("/api/v1/links", "links", "link"), ("/api/v1/jobs", "jobs", "job"),
                               ("/api/v1/advice", "advice", "job")):
         all_at_once = json.loads(daemon.ask("GET", path)[2])
@@ -439,11 +440,11 @@ def check_killed(folder, daemon):
 # ---- The log of changes ----------------------------------------------------------------
 
 N_LINES = 2500
-LOG_KIND = 4  # STORE_LOG of the store.
+LOG_KIND = 4  # STORE_LOG in the store.
 
 
 def fill_log(folder):
-    """Lines as the daemon writes them, of two jobs in turn, among other history."""
+    """Writes log lines like the daemon's, for two jobs in turn, among other history."""
     with sqlite3.connect(folder + "/history.db") as db:
         for i in range(N_LINES):
             line = {"at_us": 1795227000000000 + i, "job": str(17 + i % 2), "action": "record",
@@ -456,7 +457,7 @@ def fill_log(folder):
 
 
 def read_log(doc, daemon, query, found):
-    """All pages of the log; what is wrong with them is added to 'found'."""
+    """Returns the lines of all pages of the log; adds errors to 'found'."""
     operation, lines, before = doc["paths"]["/api/v1/changes"]["get"], [], None
     while len(lines) <= N_LINES:
         path = "/api/v1/changes?" + query + ("&before=%d" % before if before else "")
@@ -473,7 +474,7 @@ def read_log(doc, daemon, query, found):
 
 
 def check_verb(doc, daemon):
-    """'antiphase changes' asks for as many pages as it takes."""
+    """'antiphase changes' requests as many pages as it needs."""
     found = []
     for options, wanted in (([], range(2400, N_LINES)), (["--limit", "2345"], range(155, N_LINES)),
                             (["--limit", "9999", "--job", "18"], range(1, N_LINES, 2)),

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""circles.py BUILD - files that need each other, measured on the symbols of their objects.
+"""circles.py BUILD - circular dependencies between files, from their objects' symbols.
 
-File A needs file B if A's object has an undefined symbol that B's defines.  A circle is a
-strongly connected component of more than one file.  Inside a folder a circle may have at
-most LARGEST files, and the tree at most MOST circles; top-level folders have none between
-them.  Prints each circle; exit status 1 if a rule is broken.  Time: O(symbols)."""
+File A needs file B if A's object has an undefined symbol that B's object defines.  A
+circle is a strongly connected component of more than one file.  A circle within a
+folder may have at most LARGEST files, and the tree may have at most MOST circles.
+Circles between top-level folders are not allowed.  Prints each circle; the exit status
+is 1 if a rule is broken.  Time: O(symbols)."""
 import os
 import subprocess
 import sys
@@ -16,7 +17,7 @@ FOLDERS = ("lib", "topology", "collector", "engine", "scheduler", "policies", "s
 
 
 def symbols(build):
-    """{file: (defined, needed)} of every object of the products."""
+    """Returns {file: (defined, needed)} for every object of the products."""
     paths = []
     for folder in FOLDERS:
         for where, _, names in os.walk(os.path.join(build, folder)):
@@ -39,7 +40,7 @@ def symbols(build):
 
 
 def components(edges):
-    """Tarjan's strongly connected components, of more than one node."""
+    """Returns the strongly connected components of more than one node (Tarjan)."""
     index, low, stack, found, on = {}, {}, [], [], set()
     for root in sorted(edges):
         if root in index:
@@ -71,7 +72,7 @@ def components(edges):
 
 
 def needs(files, group):
-    """Edges between the groups that 'group' puts files into; its None leaves one out."""
+    """Returns edges between groups of files.  group(path) is None for files to skip."""
     home = {}
     for path, (defined, _) in files.items():
         for name in defined:
@@ -83,7 +84,7 @@ def needs(files, group):
             continue
         edges.setdefault(here, set())
         for name in needed:
-            # A symbol that several programs define tells nothing.
+            # Ignores symbols that several files define: the target is ambiguous.
             if len(home.get(name, [])) == 1:
                 there = group(home[name][0])
                 if there not in (None, here):

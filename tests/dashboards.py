@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""dashboards.py - docs/dashboards: every figure that a panel or an alert asks for is one
-of docs/metrics.md or docs/api.md, promtool takes the rules, and each alert fires when
-it should and only then.  Prints PASS, FAIL and SKIP lines for tests/run.
+"""dashboards.py - tests of docs/dashboards.
+
+Checks that docs/metrics.md or docs/api.md documents every metric that a panel or an
+alert uses, that promtool accepts the rules, and that each alert fires when it should
+and only then.  Prints PASS, FAIL and SKIP lines for tests/run.
 """
 import glob
 import json
@@ -26,7 +28,7 @@ def verdict(is_good, what, why=""):
 
 
 def documented():
-    """Names of figures, and those of histograms."""
+    """Returns the names of all documented metrics, and those of histograms."""
     names, histograms = set(), set()
     for path in ("docs/metrics.md", "docs/api.md"):
         for line in open(path, encoding="utf-8"):
@@ -61,7 +63,7 @@ def check_dashboard(path, names, histograms):
             "%s has panels of their own" % os.path.basename(path), repr(ids))
 
 
-# For each alert its metric, a bad and a good value, and the labels.
+# For each alert: its metric, a bad and a good value, and the labels.
 CASES = [
     ("AntiphaseLinkContended", ['antiphase_scheduler_link_over_ratio{link="a>b"}'], "0.2+0x40",
      "0.01+0x40"),
@@ -76,7 +78,7 @@ CASES = [
 
 
 def run_rules(folder, alert, series, values):
-    """How many of the alert fire after ten minutes of such values."""
+    """Returns how many instances of the alert fire after ten minutes of the values."""
     rows = [(name, values) for name in series]
     rows.append(('antiphase_scheduler_job_period_seconds{job="7"}', "0.2+0x40"))
     text = "rule_files: [%s]\nevaluation_interval: 15s\ntests:\n" % json.dumps(RULES)

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""demo.py - what demo_live.py says of runs whose times are known: they are made up here.
+"""demo.py - tests demo_live.py on synthetic runs, whose times are known.
 
-The plan is that of tests/net/demo_plan.py.  Alone, an iteration of a job takes a round
-number of ms; in observe a fifth longer; in enforce a fifth longer until SETTLES, and then
-as alone.  Prints PASS and FAIL lines for tests/run.
+The plan is that of tests/net/demo_plan.py.  An isolated iteration of a job takes a
+round number of ms.  In observe it takes a fifth longer.  In enforce it takes a fifth
+longer until iteration SETTLES, and then as long as an isolated one.  Prints PASS and
+FAIL lines for tests/run.
 """
 import json
 import os
@@ -42,7 +43,7 @@ def is_near(value, expected, within=1e-6):
 
 
 def seconds_of(run, job, planned, number):
-    """Of an iteration."""
+    """Returns the duration of an iteration in seconds."""
     usual = {"A": 0.3, "B": 0.4, "C": 0.5}[job]
     if planned["change_at"] and number >= planned["change_at"]:
         usual *= planned["factor"]
@@ -93,7 +94,7 @@ def write_all(folder, *cases):
 
 
 def simulate(folder):
-    """On a fabric with the names of the lab's hosts."""
+    """Runs the simulator on a fabric with the names of the lab's hosts."""
     env = dict(os.environ, PATH=os.path.join(ROOT, os.environ["B"]) + ":" +
                os.environ["PATH"])
     with open(os.path.join(folder, "fabric.json"), "w") as file:
@@ -144,8 +145,8 @@ def test_figures(result):
                                 enforce["slowdown"] - observe["slowdown"]) and
         is_near(result["difference"]["slowdown_ci95"], 0))
     say("the first shift", is_near(enforce["first_shift_s"], 2.5), enforce)
-    # C settles last: its 25 iterations take 0.6 s each.  Of 16 consecutive ones, four
-    # slow ones are allowed (20 % more: 5 % in the mean).
+    # C settles last: its first 25 iterations take 0.6 s each.  Of 16 consecutive
+    # iterations, four may be slow (20 % longer each: 5 % in the mean).
     say("settled", is_near(enforce["settled_s"], (SETTLES - 4) * 0.6, 0.6) and
         observe["settled_s"] is None, enforce["settled_s"])
     say("waited", enforce["waited_ms_per_iteration"] > 0 and

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""json_shapes.py - what --json prints is what docs/json.md says, and nothing else.
+"""json_shapes.py - checks that --json prints exactly what docs/json.md documents.
 
 Reads the tables of docs/json.md and runs every verb that has --json, in a copy of
-examples/: each key that is printed has a row, each row that is not optional is
-printed, the types agree, arrays are arrays also for no item and for one, and the
-text names the same rows as the JSON.  Prints PASS and FAIL lines for tests/run.
+examples/.  Each printed key must have a row, each row that is not optional must be
+printed, and the types must agree.  Arrays must be arrays even with no item or one item.
+The text output must name the same rows as the JSON.  Prints PASS and FAIL lines for
+tests/run.
 """
 import json
 import os
@@ -26,7 +27,7 @@ DIFFERENCE = {"difference": "number", "difference_ci95": "number"}
 
 
 def read_shapes(path):
-    """{schema: {path of an object: {key: type}}}; the root's path is ""."""
+    """Returns {schema: {path of an object: {key: type}}}; the root's path is ""."""
     shapes, rows = {}, None
     for line in open(path, encoding="utf-8"):
         heading = re.match(r"## (antiphase\.\S+)$", line)
@@ -105,7 +106,7 @@ def names(document, array, key):
 
 
 def check_rows(document, array, key, text, faults):
-    """The rows of 'array' begin lines of the text, in the same order."""
+    """Checks that the rows of 'array' begin lines of the text, in the same order."""
     wanted = names(document, array, key)
     first = [line.split()[0] for line in text.splitlines() if line.split()]
     if key == "kind":
@@ -114,15 +115,15 @@ def check_rows(document, array, key, text, faults):
     if ">" in "".join(wanted):
         found = [word for word in first if ">" in word]
     if (array, document["schema"]) == ("links", "antiphase.sim-run/1"):
-        wanted, found = sorted(wanted), sorted(found)  # The text begins with the worst.
+        wanted, found = sorted(wanted), sorted(found)  # The text has the worst first.
     if found[:len(wanted)] != wanted:
         faults.append(f"the text has rows {found}, the JSON {wanted}")
 
 
 LIVE = "--from two-jobs.tele --fabric two-jobs-fabric.json"
 
-# schema, command without --json, exit statuses, what the text must contain in addition,
-# and the arrays whose rows are in the text: (array, key), and their number, or None.
+# Schema, command without --json, exit statuses, what else the text must contain, and
+# the arrays whose rows are in the text: (array, key, number of rows or None).
 COMMANDS = [
     ("compat", "compat -c 50 vgg16.json wideresnet.json", (0,), "",
      [("jobs", "job", 2)]),
@@ -175,7 +176,7 @@ COMMANDS = [
     ("topology_diff", "topology diff fabric.json unseen.json", (4,), "", []),
     ("record", "replay --fast --bus ipc://bus two-jobs.tele 2>/dev/null & "
      "antiphase record --bus ipc://bus --for 20s -n 32 -o copy.tele", (0,), "", []),
-    # On standard error; the option is taken for a comment.
+    # Output is on standard error; '#' turns the appended --json into a comment.
     ("progress", "record --bus ipc://nobody --for 1.5s -o nothing.tele --progress=json "
      "2>&1 | grep ^{ | tail -n 1 #", (0,), "", []),
     ("keys", "keys new -d k >/dev/null 2>&1; antiphase keys show -d k", (0,), "",
@@ -219,7 +220,7 @@ COMMANDS = [
      "fabric.json --models models --augment dedicated --measure", (0,), "", []),
     ("sim-replay", "sim replay jobs.csv --cluster 2x8 --policy fifo --until 1", (0,),
      "", [("policies", "policy", 1)]),
-    # To a file; the option is taken for a comment.
+    # Output is in a file; '#' turns the appended --json into a comment.
     ("sim-sweep", "sim sweep sweep.ini >sweep.out; cat sweep.sweep/sweep.json #", (0,),
      "", []),
     ("sim-ratios", "sim sweep sweep.ini -o r >sweep.out; antiphase sim ratios r/sweep.json "
@@ -292,7 +293,7 @@ def check_command(shapes, schema, command, statuses, text_needs, arrays, faults)
 
 
 def check_models(shapes):
-    """The models in examples/ are as docs/json.md has them; each source is a text."""
+    """The models in examples/ match docs/json.md, and each source is a string."""
     faults, folder = [], os.path.join(ROOT, "examples", "models")
     for name in sorted(os.listdir(folder)):
         if not name.endswith(".json"):
@@ -310,7 +311,7 @@ def check_models(shapes):
 
 
 def check_schemas():
-    """Every schema that a program prints is in docs/json.md, and no other."""
+    """docs/json.md has exactly the schemas that programs print."""
     folders, schema = ["bpf", "lib", "topology", "collector", "engine", "policies", "scheduler", "pacer", "sim", "cli",
                        "tests/net"], re.compile(r"antiphase\.[a-z_.-]+/[0-9]+")
     printed = set()
@@ -328,7 +329,7 @@ def check_schemas():
 
 
 def start_collector():
-    """One that needs no rights, in the directory run; None if it does not start."""
+    """Starts a collector that needs no privileges, in the directory run; returns it."""
     collector = subprocess.Popen(
         ["antiphase-collector", "--source", "netlink", "--runtime-dir", "run",
          "--endpoint", "none", "--metrics", "none", "--log", "err"], env=ENV)

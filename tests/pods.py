@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""pods.py - antiphase-scheduler tells pods their shifts, at an API server that is a script.
+"""pods.py - antiphase-scheduler sends pods their shifts through a simulated API server.
 
-What a real one makes of it is seen by tests/net/kubernetes.sh; here it is one that can
-be made to fail: that refuses, that says nothing, that is not there, that has another pod
-by now.  Prints PASS and FAIL lines for tests/run.
+tests/net/kubernetes.sh tests a real API server.  The simulated one can be made to fail:
+it rejects requests, does not answer, is not running, or has meanwhile replaced a pod by
+another.  Prints PASS and FAIL lines for tests/run.
 """
 import http.server
 import json
@@ -50,7 +50,7 @@ def wait_for(seconds, what):
 
 
 class Api(http.server.ThreadingHTTPServer):
-    """Pods, two a page, and how it behaves."""
+    """A simulated API server: pods, listed two per page, and switches for failures."""
     daemon_threads = True
 
     def __init__(self, certificate=None, token=None):
@@ -66,7 +66,7 @@ class Api(http.server.ThreadingHTTPServer):
         self.pods = {}
         self.patches = []
         self.lists = []
-        self.refuses = 0      # The HTTP status for patches.
+        self.refuses = 0      # The HTTP status that patches get; 0: accept them.
         self.is_mute = False
         self.n_mute = 0       # Clients now waiting for an answer.
         for namespace, name, job in (("ml", "a-0", "A"), ("ml", "a-1", "A"), ("ml", "b-0", "B"),
@@ -267,7 +267,7 @@ def write_token(folder, token):
 
 
 def check_tls(folder):
-    """The API server itself, without 'kubectl proxy'."""
+    """The daemon connects to the API server directly, without 'kubectl proxy'."""
     make_certificate(folder + "/api", "IP:127.0.0.1")
     make_certificate(folder + "/other", "IP:127.0.0.1")
     write_token(folder, "first")

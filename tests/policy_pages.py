@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""policy_pages.py - docs/policies: each policy of the table has a row in the index and a
-page, under 40 lines, whose heading names it; what pages say of rounds and of the defaults of
-parameters is what the table says, and no parameter is left out.
+"""policy_pages.py - tests of docs/policies.
+
+Each policy of the table must have a row in the index and a page of under 40 lines whose
+heading names it.  The pages must agree with the table about rounds and about the
+defaults of parameters, and must describe every parameter.
 
 Prints PASS and FAIL lines for tests/run.
 """
@@ -34,7 +36,7 @@ def read(path):
 
 
 def check_index(policies):
-    """{policy: page}"""
+    """Returns {policy: page}."""
     rows = re.findall(r"^\| `([^`]+)` \| \[([^]]+)\]\(([^)]+)\) \| (.*) \|$",
                       read(FOLDER + "/README.md"), re.M)
     told = [(name, text) for name, _, _, text in rows]

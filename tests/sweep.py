@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""sweep.py - 'antiphase sim sweep' as a whole: killed and resumed, interrupted, a grid
-that grows, values in the scenario, cells that fail, figures, and as a job array by scripts
-that stand for Slurm's commands.
+"""sweep.py - tests of 'antiphase sim sweep' as a whole.
+
+Covers: kill and resume, interruption, a grid that grows, values in the scenario, cells
+that fail, figures, and job arrays (scripts stand in for Slurm's commands).
 
 Prints PASS and FAIL lines for tests/run.
 """
@@ -30,7 +31,7 @@ policy = %s
 """
 failed = False
 
-# Runs the tasks named in the file "tasks" one by one, and prints a number.
+# Runs the tasks listed in the file "tasks" one by one, and prints a job number.
 SBATCH = """#!/bin/sh
 here=${0%/*}
 echo "$*" >>"$here/log"
@@ -67,7 +68,7 @@ def sweep(*args, env=None):
 
 
 def results():
-    """{file: what tells whether it was written anew}"""
+    """Returns {file: (inode, mtime)}; the value changes when the file is rewritten."""
     found = {}
     for path in glob.glob("grid.sweep/cells/*"):
         st = os.stat(path)
@@ -76,7 +77,7 @@ def results():
 
 
 def cells_of(pid):
-    """Processes that were started as its cells, by their first environment."""
+    """Returns the cells of sweep 'pid', found by the environment they started with."""
     found = []
     for path in glob.glob("/proc/[0-9]*/environ"):
         try:
@@ -90,9 +91,10 @@ def cells_of(pid):
 
 def ends_of_orphans(limit_s):
     """
-    How the cells that a sweep left behind end, and whether all do in time.  Orphans become
-    children of this process.  Their environment would not show all of them: one between
-    fork() and exec() has that of its parent.
+    Returns the exit codes of the cells that a sweep left behind, and whether all ended
+    in time.  Orphans become children of this process, so waitpid() finds them.  A
+    search by environment would miss some: a cell between fork() and exec() still has
+    its parent's.
     """
     ends, until_s = [], time.monotonic() + limit_s
     while time.monotonic() < until_s:
@@ -108,7 +110,7 @@ def ends_of_orphans(limit_s):
 
 
 def start_and_stop(number):
-    """Starts it, and sends the signal when a cell is done and another is not."""
+    """Starts a sweep, and sends the signal when the first cell is done."""
     running = subprocess.Popen([SIM, "sweep", "grid.ini", "--jobs", "1"],
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     while not glob.glob("grid.sweep/cells/*.json") and running.poll() is None:
@@ -133,7 +135,7 @@ def check_stopped(number, wanted_status, what):
         status, said, (ends, all_ended) = start_and_stop(number)
         before = results()
         if len(before) < 8:
-            break  # The signal came in time.
+            break  # The signal came before all cells were done.
     sound = all(json.loads(read("grid.sweep/cells/" + name)) for name in before
                 if name.endswith(".json"))
     verdict(status == wanted_status and 0 < len(before) < 8 and sound and all_ended,
@@ -154,8 +156,8 @@ def check_stopped(number, wanted_status, what):
 
 def check_orphans():
     """
-    A cell that would go on for long ends with its sweep, at whatever point of its start the
-    sweep is killed, and one that begins after that does nothing.
+    A long-running cell ends when its sweep is killed, at any point of the cell's start.
+    A cell that starts after its sweep has ended does nothing.
     """
     write("grid.ini", GRID % (10000000, "none"))
     shutil.rmtree("grid.sweep", ignore_errors=True)
@@ -169,10 +171,10 @@ def check_orphans():
         ends, all_ended = ends_of_orphans(60)
         n_kills += 1
         n_orphans += len(ends)
-        # 1: the sweep ended before the cell could bind itself to it.
+        # 1: the sweep ended before the cell could tie its own end to it.
         if not all_ended or set(ends) - {-signal.SIGKILL, 1}:
             wrong.append(ends)
-        # Cells do begin in the end, however slow the machine.
+        # Waits longer on a slow machine, so that cells start eventually.
         patience_s *= 1.5 if n_kills % 8 == 0 and not ends else 1
     verdict(n_orphans > 0 and not wrong and not results(),
             "cells end with the sweep, at whatever point of their start it is killed",
@@ -184,7 +186,7 @@ def check_orphans():
 
 
 def check_killed_often():
-    """Values in the scenario as axes, and kill -9 again and again at any time."""
+    """Axes that set values in the scenario; repeated kill -9 at arbitrary times."""
     write("grid.ini", """[sweep]
 command = sim run two-jobs.ini --iterations 5000
 seeds = 1..4
@@ -206,7 +208,7 @@ set.fabric.gbps = 50 100
             n_kills += 1
         now = {name: mark for name, mark in results().items() if name.endswith(".json")}
         moved |= {name for name, mark in known.items() if now.get(name) != mark}
-        # A cell does end, however slow the machine.
+        # Waits longer on a slow machine, so that a cell finishes eventually.
         patience_s *= 1.5 if len(now) == len(known) else 1
         known = now
     status = running.returncode
@@ -279,7 +281,7 @@ def check_figures():
             line = line.replace("sim run", "run")
             good = good and line in said and "# " + line in remarks
     verdict(good, "each figure says where it is from", f"{figures}")
-    # The mean of the rows with this policy and rate, and values belonging to four.
+    # The mean over the four rows with this policy and rate, and its interval (n = 4).
     values = [number["value"] for cell in json.loads(read("grid.sweep/sweep.json"))["cells"]
               if [axis["value"] for axis in cell["axes"]] == ["antiphase", "25"]
               for number in cell["metrics"] if number["metric"] == "summary.iteration_mean_us"]
@@ -293,7 +295,7 @@ def check_figures():
 
 
 def check_ended():
-    """A cell that is ended from outside, as a batch system ends all processes of a job."""
+    """A cell is killed from outside, as when a batch system ends a job's processes."""
     write("grid.ini", GRID % (200000, "none"))
     shutil.rmtree("grid.sweep", ignore_errors=True)
     with subprocess.Popen([SIM, "sweep", "grid.ini", "--jobs", "1"], stdout=subprocess.PIPE,
@@ -313,7 +315,7 @@ def check_ended():
 
 
 def check_beside():
-    """Two on one folder: what one has done meanwhile, the other does not do again."""
+    """Two sweeps in one folder: neither repeats a cell that the other has done."""
     write("grid.ini", GRID % (50000, "none antiphase fair"))
     shutil.rmtree("grid.sweep", ignore_errors=True)
     with subprocess.Popen([SIM, "sweep", "grid.ini", "--jobs", "1"], stdout=subprocess.PIPE,
@@ -332,7 +334,7 @@ def check_beside():
 
 
 def check_strangers():
-    """The folder of another grid: nothing is lost, nothing is mixed."""
+    """The folder has results of another grid: they are neither lost nor merged."""
     write("grid.ini", GRID % (5, "none"))
     shutil.rmtree("grid.sweep", ignore_errors=True)
     sweep()

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""top_pty.py - 'antiphase top' in a pseudo-terminal: what it draws, that it follows
-keys and sizes, and that it leaves the terminal as it was.  Prints PASS and FAIL lines
-for tests/run.
+"""top_pty.py - tests of 'antiphase top' in a pseudo-terminal.
+
+Checks what it draws, that it responds to keys and to changes of the terminal's size,
+and that it restores the terminal when it ends.  Prints PASS and FAIL lines for
+tests/run.
 """
 import fcntl
 import os
@@ -22,7 +24,7 @@ LEAVES_SCREEN = b"\x1b[?1049l"
 
 
 class Terminal:
-    """The program under test, and enough of xterm to know what is on the screen."""
+    """The program under test, and enough of an xterm to track the screen's content."""
 
     def __init__(self, args, rows, cols, term="xterm"):
         self.pid, self.fd = pty.fork()
@@ -36,7 +38,7 @@ class Terminal:
         self.output, self.seen = b"", 0
 
     def read(self, until=None, seconds=5.0):
-        """Reads until the pattern is in what came since the last call; what came."""
+        """Reads until the output since the last call has the pattern; returns it."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             text = self.output[self.seen:]
@@ -64,7 +66,7 @@ class Terminal:
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
 
     def wait(self, seconds=5.0):
-        """The exit status, or -1 with the program killed if it does not end."""
+        """Returns the exit status, or -1 after killing a program that does not end."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             self.read(seconds=0.05)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""replay.py - what a replay of published traces takes: seconds of ours and memory.
+"""replay.py - the run time in seconds and peak memory of replaying published traces.
 
-Traces are those of ../shared/data; one that is absent is told.
+The traces are in ../shared/data; the output names those that are missing.
 """
 import json
 import os

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """scheduler_live.py - antiphase-scheduler with 10,000 jobs and 20,000 links, live.
 
-As scheduler_size.py, but nothing is known from before: 10,240 hosts send their summaries
-in real time (live_many.c), the hosts of some racks raw frames, too, and some jobs have a
-pacer.  Meanwhile arrivals are asked for, one listens to events, and lists and /metrics
-are read in turn.  B is the build directory; arguments are the number of jobs, of hosts
-that send raw frames, and seconds.
+Like scheduler_size.py, but the daemon starts without stored data.  10,240 hosts send
+their summaries in real time (live_many.c); the hosts of some racks also send raw
+frames, and some jobs have a pacer.  Meanwhile the benchmark requests advice for new
+jobs, one client listens to events, and another reads the lists and /metrics in turn.  B
+is the build directory.  The arguments are the number of jobs, the number of hosts that
+send raw frames, and the duration in seconds.
 """
 import http.client
 import json
@@ -78,7 +79,7 @@ def parts(text, name):
 
 
 def tell_passes(text):
-    """Passes of the daemon's loop, the longest of its last minute or two."""
+    """Prints the longest pass of the daemon's loop in the last minute or two."""
     longest = {name: 1e3 * figure(text, "antiphase_scheduler_loop_longest_pass%s_seconds" % name)
                for name in ("", "_cpu")}
     print("  the longest pass took %.1f ms, of the processor %.1f ms; by part, of the "
@@ -96,7 +97,7 @@ def tell_jobs(daemon, after_s):
 
 
 def tell_whys(daemon):
-    """Of the jobs without a profile, what the daemon says of it, and how often."""
+    """Prints why jobs have no profile, with the number of jobs for each reason."""
     whys, path = {}, "/api/v1/jobs?after="
     while path:
         page = json.loads(daemon.ask("GET", path))

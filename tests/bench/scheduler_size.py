@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """scheduler_size.py - antiphase-scheduler itself with 10,000 jobs and 20,000 links.
 
-The daemon as it is, over HTTP: a leaf-spine fabric of 320 leaves of 32 hosts with 8
-uplinks each (25,600 directed links); 10,000 running jobs of 2 to 8 hosts, whose profiles
-it finds in its store as after a restart; a Slurm of scripts that tells of all of them, of
-10,240 nodes, and of gated jobs that arrive, in a partition of their own in mode enforce.
-Asked for at random instants, so that what it
-does each second is in the way as often as it is.  Times are by the wall, with whatever
-else the machine does.  B is the build directory; an argument is the number of jobs.
+Measures the unmodified daemon over HTTP.  The fabric is leaf-spine: 320 leaves of 32
+hosts with 8 uplinks each (25,600 directed links).  10,000 jobs of 2 to 8 hosts run, and
+the daemon reads their profiles from its store, as after a restart.  Scripts stand in
+for Slurm: they list these jobs, 10,240 nodes, and gated jobs that arrive in a separate
+partition in mode enforce.  Requests come at random instants, so that they meet the
+daemon's once-a-second work as often as real requests do.  Times are wall-clock times
+and include the effect of other load on the machine.  B is the build directory; the
+argument is the number of jobs.
 """
 import http.client
 import json
@@ -53,7 +54,8 @@ def put(path, text, mode=0o644):
 
 
 def places():
-    """Of each job: its first host and how many, packed, so that many straddle leaves."""
+    """Yields (job, first host, number of hosts).  Hosts are consecutive, so that many
+    jobs span leaves."""
     for number in range(JOBS):
         n = 2 + DRAW.randrange(7)
         yield number, DRAW.randrange(HOSTS - n), n
@@ -159,7 +161,7 @@ def refusals(text):
 
 
 def settle(daemon):
-    """Until all jobs are advised on, or no more come."""
+    """Waits until all jobs have advice, or until their number stops growing."""
     began, last, since = time.monotonic(), -1, 0
     while since < 15 and time.monotonic() - began < 200:
         advised = json.loads(daemon.ask("GET", "/api/v1/health"))["advised_jobs"]
@@ -172,7 +174,7 @@ def settle(daemon):
 
 
 def arrive(daemon, folder, number):
-    """A gated job: from the look at Slurm that shows it to the change that is sent."""
+    """Adds a gated job; returns the ms from the poll that shows it to the change."""
     put(folder + "/log", "")
     gate = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(time.time() + 30))
     put(folder + "/waiting",
@@ -220,7 +222,7 @@ def measure(daemon, folder):
 
 
 def prepare(folder):
-    """All but the store; the jobs."""
+    """Prepares everything except the store; returns the jobs."""
     put(folder + "/token", TOKEN + "\n", 0o600)
     subprocess.run([BUILD + "/antiphase", "topology", "generate", "leaf-spine",
                     "--leaves", str(LEAVES), "--hosts-per-leaf", str(PER_LEAF),

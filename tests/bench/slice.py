@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""slice.py [POLICY...] - two weeks of Philly on a fabric, without and with augmentation.
+"""slice.py [POLICY...] - two weeks of Philly with and without augmentation.
 
-48 nodes of 8 GPUs, 6 leaves of 8 nodes, 50 Gb/s, 4:1; jobs of 4 GPUs and more train models
-of examples/models, drawn by the seed.  A row a policy: the mean completion time, that with
-CASSINI and with antiphase over it, the share of decisions in which antiphase took another
-plan than the policy's own, and the most seconds of one core that any of the runs took.
-AUGMENTS ("none cassini antiphase"), and ITERATIONS as 'antiphase sim replay' has them; with
-several SEEDS ("1") the geometric mean of their ratios, and its interval of 95 % (Student's t).
-A run that takes more than LIMIT_S (600) seconds of a core is given up.  Progress is on
-standard error.
+48 nodes of 8 GPUs, 6 leaves of 8 nodes, 50 Gb/s, 4:1; jobs of 4 or more GPUs train
+models of examples/models, drawn by the seed.  Each policy has one row: the mean
+completion time; the ratios to it of the mean completion times with CASSINI and with
+antiphase; the share of decisions in which antiphase chose another plan than the
+policy's own; and the largest CPU time of any of the runs, in seconds of one core.
+
+Environment variables, with defaults: AUGMENTS ("none cassini antiphase") lists values
+of --augment, and ITERATIONS is the value of --iterations, both as in 'antiphase sim
+replay'.  With several SEEDS ("1"), the row shows the geometric mean of the ratios with
+its 95 % interval (Student's t).  A run that takes more than LIMIT_S (600) seconds of
+CPU time is aborted.  Progress goes to standard error.
 """
 import json
 import math
@@ -28,7 +31,7 @@ LIMIT_S = int(os.environ.get("LIMIT_S", "600"))
 OPTIONS = ["--cluster", "48x8/8", "--fabric", FABRIC, "--model-gpus", "4",
            "--models", os.path.join(ROOT, "examples/models")]
 SEEDS = os.environ.get("SEEDS", "1").split()
-# Student's t, 97.5 %, by degrees of freedom; 2 beyond.
+# Student's t, 97.5 %, by degrees of freedom; for more degrees of freedom, 2 is used.
 T = [math.nan, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26]
 if "ITERATIONS" in os.environ:
     OPTIONS += ["--iterations", os.environ["ITERATIONS"]]
@@ -44,7 +47,7 @@ def limit():
 
 
 def replay(policy, augment, seed):
-    """What came of it; a text if nothing did."""
+    """Runs one replay; returns its results, or the failure as a string."""
     child = subprocess.Popen([SIM, "replay", TRACE, *OPTIONS, "--policy", policy, "--seed",
                               seed, "--augment", augment, "--json"], preexec_fn=limit,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -61,7 +64,7 @@ def replay(policy, augment, seed):
 
 
 def ratio_of(bases, runs):
-    """Of mean completion times: of one seed, or the mean over seeds and its interval."""
+    """Ratio of mean completion times: of one seed, or mean over seeds with interval."""
     logs = [math.log(run["mean_s"] / base["mean_s"]) for base, run in zip(bases, runs)
             if isinstance(base, dict) and isinstance(run, dict)]
     texts = [run for run in runs if not isinstance(run, dict)]
@@ -79,7 +82,8 @@ WIDTH = 9 if len(SEEDS) == 1 else 24
 
 
 def show(policy, runs):
-    """'runs' has a list by seed for each of AUGMENTS; the mean is that of the first seed."""
+    """Prints a row.  'runs' has, for each of AUGMENTS, a list by seed; the mean
+    completion time shown is that of the first seed."""
     done = [run for by_seed in runs for run in by_seed if isinstance(run, dict)]
     base = runs[0][0]
     other = [run for run in done if run["augment"] == "antiphase"]

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""run.py [WORD...] - the policies against published and reproduced numbers.
+"""run.py [WORD...] - compares the policies with published and reproduced numbers.
 
-Runs the lines of 'cases' beside this file (those whose name holds a WORD), and compares
-with ../shared/data/golden; then unit tests of simulators that are not 'antiphase sim
-replay' (Shockwave's and Gavel's rounds), a line for each number they tell.  Where data is absent, its cases are skipped by name.  The last
-line is "N passed, N failed, N skipped".
+Runs each line of the file 'cases' in this folder (with WORDs, only those whose name
+contains a WORD), and compares the results with ../shared/data/golden.  Then runs unit
+tests of simulators other than 'antiphase sim replay' (Shockwave's and Gavel's rounds),
+and prints a line for each number that they report.  Cases whose data is missing are
+listed as skipped.  The last line is "N passed, N failed, N skipped".
 """
 import csv
 import gzip
@@ -21,7 +22,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 SHARED = os.environ.get("SHARED", os.path.join(ROOT, "..", "shared", "data"))
 TRACES, GOLDEN = os.path.join(SHARED, "traces"), os.path.join(SHARED, "golden")
 SIM = os.path.join(ROOT, os.environ.get("B", "build/release"), "antiphase-sim")
-# What a case may compare: our name, and the column of the golden numbers.
+# The numbers that a case may compare: {name: (our key, column of the golden numbers)}.
 NUMBERS = {"mean": ("mean_s", "avg_jct_s"), "makespan": ("makespan_s", "makespan_s"),
            "p99": ("p99_s", "p99_jct_s"), "preemptions": ("n_preemptions", "preemptions")}
 LIMIT_S = 300
@@ -29,7 +30,7 @@ UNITS = ("shockwave", "gavel")
 
 
 class Missing(Exception):
-    """Data that is not there."""
+    """Required data is missing."""
 
 
 def cases():
@@ -43,7 +44,8 @@ def cases():
 
 
 def golden_row(key):
-    """The row whose source, trace and policy begin so; an equal one before a longer one."""
+    """Returns the row whose source, trace and policy start with those of 'key'.  A row
+    whose trace is equal takes precedence over one whose trace is longer."""
     path = os.path.join(GOLDEN, "golden_numbers.csv")
     if not os.path.exists(path):
         raise Missing("golden_numbers.csv")
@@ -66,7 +68,7 @@ def tolerances(text):
 
 
 def compare_numbers(got, row, tolerance):
-    """What differs; and how many numbers were compared."""
+    """Returns the differences, and how many numbers were compared."""
     wrong, n = [], 0
     for name, limit in tolerances(tolerance).items():
         ours, column = NUMBERS[name]
@@ -92,7 +94,7 @@ def compare_jobs(ours_path, name, tolerance):
         raise Missing(name)
     ours, theirs = per_job(ours_path), per_job(path)
     limit = tolerances(tolerance)["mean"]
-    # Muri's simulator does not count preemptions: its column is 0.
+    # Muri's simulator does not count preemptions: its column is always 0.
     columns = [("start_s", "start"), ("end_s", "end")]
     if not name.startswith("muri"):
         columns.append(("preempted", "preempt"))
@@ -129,7 +131,7 @@ def run(trace, options, key, tolerance, jobs, tmp):
 
 
 def run_unit(name):
-    """(verdict, what it told) of each number."""
+    """Runs a unit test; returns (verdict, text) for each number it reports."""
     done = subprocess.run([os.path.join(os.path.dirname(SIM), "tests/unit/test_" + name)],
                           capture_output=True, text=True, timeout=LIMIT_S, check=False,
                           cwd=ROOT)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""common.py - the daemons that are talked to, and how they are found to serve afterwards."""
+"""common.py - starts the daemons under attack, and checks that they still serve."""
 import http.client
 import json
 import os
@@ -18,7 +18,7 @@ DRAW = random.Random(4)
 RUNNING = []
 MAX_LINES = 25
 IS_SANITIZED = "address" in os.environ["B"]
-# 60 to 145 MB were measured: bodies, replies, waiting frames, and malloc's reserve.
+# Measured: 60 to 145 MB of bodies, replies, queued frames, and malloc's reserve.
 MAX_RSS_KB = 600000 if IS_SANITIZED else 250000
 
 
@@ -33,7 +33,7 @@ def noise(n):
 
 
 class Program:
-    """One of our daemons, in a folder of its own."""
+    """One of antiphase's daemons, in its own folder."""
 
     def __init__(self, folder, name, *options):
         self.folder, self.name = folder, name
@@ -102,7 +102,8 @@ def wait_for(what, seconds):
 
 
 def under(daemon, what, attack, serves):
-    """Attacks, and looks at the daemon before and after."""
+    """Runs an attack, and checks that the daemon then serves, within its limits on log
+    lines and memory."""
     before = len(daemon.lines())
     try:
         attack()

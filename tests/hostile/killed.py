@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""killed.py - killed by what it does: at the moment at which a change is begun."""
+"""killed.py - the daemon is killed by SIGKILL at the moment it begins a change."""
 import json
 import os
 import shutil
@@ -18,7 +18,7 @@ JOB = ("17@17@PENDING@2@@BeginTime@1@%s@(null)@train@u@%s@N/A@0@antiphase:v1;%s@
 SINFO = """#!/bin/sh
 for i in 0 1 2 3; do echo "h$i|idle|train|4|||"; done
 """
-# The daemon dies at its first change of a job.
+# Kills the daemon at its first change of a job.
 SCONTROL = """#!/bin/sh
 case $1 in
 -V) echo slurm 24.11.5 ;;
@@ -27,7 +27,7 @@ esac
 """
 
 
-# Pinning a job ends the daemon; releasing a job removes it.
+# Kills the daemon when it pins a job; removes a job that is released.
 SCONTROL_PINS = """#!/bin/sh
 case $* in
 -V) echo slurm 24.11.5 ;;
@@ -38,7 +38,7 @@ esac
 
 
 def make_slurm(own, scontrol):
-    """A Slurm of scripts with one gated job, which is to be placed."""
+    """Creates scripts that stand in for Slurm, with one gated job to be placed."""
     os.mkdir(own)
     for name, text in (("squeue", SQUEUE), ("sinfo", SINFO), ("scontrol", scontrol)):
         with open(own + "/" + name, "w", encoding="utf-8") as out:
@@ -52,7 +52,7 @@ def make_slurm(own, scontrol):
 
 
 def guardians(own):
-    """The processes that look after a daemon of this folder."""
+    """Returns the guardian processes of a daemon in this folder."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -66,7 +66,8 @@ def guardians(own):
 
 
 def live_and_be_killed(folder, own):
-    """The daemon in mode enforce, until its first change; whether that killed it."""
+    """Runs the daemon in mode enforce until its first change kills it.  Returns the
+    daemon, and whether it was killed."""
     shutil.copy(folder + "/token", own + "/token")
     daemon = Scheduler(own, "--bus", "ipc://%s/bus" % own, "--announce", "none",
                        "--topology", os.path.join(ROOT, "examples/two-jobs-fabric.json"),
@@ -77,7 +78,7 @@ def live_and_be_killed(folder, own):
 
 
 def check_killed_at_a_change(folder):
-    """SIGKILL at the moment at which a change is begun: the store knows of it."""
+    """After SIGKILL at the moment a change begins, the store has that change."""
     own = folder + "/s"
     make_slurm(own, SCONTROL)
     daemon, is_killed = live_and_be_killed(folder, own)
@@ -93,7 +94,7 @@ def check_killed_at_a_change(folder):
 
 
 def check_pin_of_the_killed(folder):
-    """SIGKILL when a job is pinned: its guardian takes that back, and ends."""
+    """After SIGKILL when a job is pinned, the guardian removes the pin, and ends."""
     own = folder + "/p"
     make_slurm(own, SCONTROL_PINS)
     daemon, is_killed = live_and_be_killed(folder, own)

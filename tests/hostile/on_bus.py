@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""on_bus.py - the bus that frames come by, and its keys."""
+"""on_bus.py - attacks on the bus that carries frames, and on its keys."""
 import json
 import os
 import shutil
@@ -14,7 +14,7 @@ from zmtp import (connect, crc32c, zmq_frame, zmq_greeting, zmq_meet, zmq_read,
 
 
 def record_frames(folder):
-    """Some messages of a simulated cluster, as they go over the bus: (topic, frame)."""
+    """Returns messages of a simulated cluster as sent over the bus: (topic, frame)."""
     path = folder + "/source"
     sim = subprocess.Popen(
         [os.path.join(BUILD, "antiphase-sim"), "run", "two-jobs.ini", "--duration", "60",
@@ -40,7 +40,7 @@ def record_frames(folder):
 
 
 def renamed(topic, frame, name):
-    """The frame as of another host, whose name is as long, and its sum right."""
+    """Returns the frame with another host name of equal length, and a valid CRC."""
     host = topic.split(b"/")[1]
     frame = frame[:16] + frame[16:].replace(host, name[:len(host)])
     return frame[:12] + struct.pack("<I", crc32c(frame[:12] + frame[16:])) + frame[16:]
@@ -95,7 +95,8 @@ def keys(*words):
 
 
 def attack_keys(folder):
-    """A publisher with another key than the daemon knows, and one without any."""
+    """Tests a publisher with a key that the daemon does not know, and listeners without
+    a key."""
     for name in ("ours", "theirs", "others"):
         keys("new", "--dir", folder + "/" + name)
     own = [name for name in os.listdir(folder + "/ours") if name.endswith(".pub")][0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""on_collector.py - the collector's sockets: pacers, and orders for them."""
+"""on_collector.py - attacks on the collector's sockets for pacers and their orders."""
 import os
 import socket
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""on_control.py - those who listen to what is announced, and who control."""
+"""on_control.py - attacks on the announcement socket and the control socket."""
 from common import DRAW, noise, under
 from zmtp import connect, zmq_frame, zmq_greeting, zmq_meet, zmq_ready
 
@@ -18,7 +18,7 @@ def attack_announcer(daemon, path):
                 pass
 
     def topics():
-        """One who subscribes to more than there is memory for, if each were kept."""
+        """One listener subscribes to more topics than memory can hold."""
         with connect(path) as s:
             zmq_meet(s, "SUB")
             s.settimeout(2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""on_http.py - HTTP: bodies, lengths, crowds, and those who do not read."""
+"""on_http.py - attacks over HTTP: bodies, lengths, crowds, clients that do not read."""
 import http.client
 import json
 import socket
@@ -60,7 +60,7 @@ def http_lengths(daemon):
 
 
 def http_trickle(daemon):
-    """Requests that come a byte at a time, on more connections than there may be."""
+    """Requests arrive a byte at a time, on more connections than the daemon allows."""
     slow = []
     for i in range(80):
         s = socket.create_connection(("127.0.0.1", daemon.port), 5)
@@ -82,7 +82,7 @@ def http_trickle(daemon):
 
 
 def http_crowd(daemon):
-    """A thousand connections that say nothing."""
+    """A thousand connections send nothing."""
     crowd = []
     for _ in range(1000):
         s = socket.socket()
@@ -99,7 +99,7 @@ def http_crowd(daemon):
 
 
 def http_deaf(daemon):
-    """Those who ask for much and read nothing."""
+    """Clients request much and read nothing."""
     deaf = []
     for _ in range(40):
         s = socket.socket()

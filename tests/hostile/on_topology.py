@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""on_topology.py - a service that lies about the fabric."""
+"""on_topology.py - a topology service that sends wrong data about the fabric."""
 import os
 import shutil
 import signal
@@ -11,7 +11,7 @@ from zmtp import Publisher, listen
 
 
 class Liar(threading.Thread):
-    """Answers every question with the next lie."""
+    """A topology service that answers every request with the current wrong answer."""
 
     def __init__(self, path):
         super().__init__(daemon=True)
@@ -39,7 +39,7 @@ class Liar(threading.Thread):
             if self.lie is None:
                 peer.recv(1)  # Until the daemon disconnects.
             elif self.lie == "huge":
-                # Announces 8 GB and begins to send.
+                # Announces a body of 8 GB and begins to send it.
                 peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (8 << 30))
                 for _ in range(400):
                     peer.sendall(bytes(1 << 20))

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""run.py [PART...] - whoever talks to antiphase-scheduler and antiphase-collector talks badly.
+"""run.py [PART...] - sends hostile input to the scheduler and to the collector.
 
-Every socket of theirs, one after another: HTTP; the bus that frames come by; the service
-that is asked for the fabric; what is announced; control; the pacers' socket, and orders
-for them.  What comes is noise, damage, too much, too many, too slow, or nothing at all.
-After each the daemon still serves, has said so in some lines and not in thousands, and is
-not much larger than before.  Prints PASS and FAIL lines for tests/run.
+Attacks each of their sockets in turn: HTTP; the bus that carries frames; the topology
+service; announcements; control; the pacers' socket; and orders to pacers.  The input is
+noise, damaged, too large, too frequent, too slow, or missing.  After each attack, the
+daemon must still serve, must have logged a few lines rather than thousands, and must
+not have grown much.  Prints PASS and FAIL lines for tests/run.
 """
 import os
 import shutil

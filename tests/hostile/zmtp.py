@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""zmtp.py - ZeroMQ's own protocol, by hand: so that it may be spoken badly."""
+"""zmtp.py - a manual implementation of ZeroMQ's protocol, able to send invalid data."""
 import os
 import select
 import socket
@@ -38,7 +38,7 @@ def read_all(s, n):
 
 
 def zmq_read(s):
-    """One frame: flags and body."""
+    """Reads one frame; returns its flags and body."""
     flags = read_all(s, 1)[0]
     n = struct.unpack(">Q", read_all(s, 8))[0] if flags & 2 else read_all(s, 1)[0]
     return flags, read_all(s, n)
@@ -61,7 +61,7 @@ def listen(path):
 
 
 def connect(path):
-    """A backlog that is full is waited for."""
+    """Connects to 'path'; waits while the listener's backlog is full."""
     until = time.monotonic() + 10
     while True:
         s = socket.socket(socket.AF_UNIX)
@@ -90,7 +90,7 @@ def crc32c(data):
 
 
 class Publisher:
-    """Accepts whoever connects, and hands him what is sent."""
+    """Accepts one connection, and sends messages to it."""
 
     def __init__(self, path, kind="PUB"):
         self.at, self.kind, self.peer = listen(path), kind, None
@@ -107,7 +107,8 @@ class Publisher:
                                    for i, part in enumerate(parts)))
 
     def meet_again(self):
-        """Whoever was thrown off, for a message that is too long, comes again."""
+        """Accepts a new connection if the daemon disconnected, as it does when a
+        message is too long."""
         if self.peer:
             try:
                 self.peer.sendall(zmq_frame(b"x/"))

@@ -1,17 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""bench.py RESULTS - the table of bench.sh, out of what it measured."""
+"""bench.py RESULTS - prints the table of bench.sh from its measurements."""
 import statistics
 import sys
 from collections import defaultdict
 
 BAR_LINK_NS, BAR_JOBS_NS, BAR_DRAIN, BAR_RSS_MB = 60, 200, 1.0, 64
 SIZES = {"large": "large segments (GSO)", "mtu": "segments of the MTU"}
-# The kernel has both ends of the cable, so the tracepoint program for sending runs for
-# packets of every interface; the other programs only for the watched interface.
+# The kernel has both ends of the cable.  So the tracepoint program for sending runs for
+# packets of every interface; the other programs run only for the watched interface.
 TRACED = "antiphase_tx"
 OFFERED, RECEIVED = "antiphase_offer", "antiphase_rx"
-# Programs at the same place that do nothing, or only read the clock.
+# Programs at the same hooks: FLOORS do nothing, CLOCKS only read the clock.
 FLOORS = {TRACED: "ap_floor_tx", OFFERED: "ap_floor_offer", RECEIVED: "ap_floor_rx"}
 CLOCKS = {TRACED: "ap_clock_tx", OFFERED: "ap_clock_offer", RECEIVED: "ap_clock_rx"}
 
@@ -27,7 +27,7 @@ def row(what, measured, unit, bar):
 
 
 def run_ns(rounds, program):
-    """ns a run, the median of the rounds."""
+    """Returns the ns per run of a program, as the median over the rounds."""
     each = [s[program][1] / s[program][0] for s in rounds if program in s]
     return statistics.median(each) if each else 0
 
@@ -38,7 +38,7 @@ def net_ns(round_, program, floors):
 
 
 def sent_ns(round_, floors, other):
-    """A packet of the interface: without what the packets of others cost."""
+    """ns per sent packet, without the cost of other interfaces' packets."""
     sent = round_["sent"][0]
     others = max(0, round_.get(TRACED, (0, 0))[0] - sent)
     return (net_ns(round_, TRACED, floors) - others * other +
@@ -50,7 +50,8 @@ def received_ns(round_, floors, _):
 
 
 def segments(round_):
-    """Packets on the wire that a packet of the interface's is, about: 1448 bytes each."""
+    """Approximate number of packets on the wire, of 1448 bytes each, per packet of the
+    interface."""
     packets = round_["sent"][0] + round_["received"][0]
     size = (round_["sent"][1] + round_["received"][1]) / packets
     return max(1, (size - 66) / 1448)

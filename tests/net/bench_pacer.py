@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""bench_pacer.py DIR PAIRS ORDERS - what bench_pacer.sh measured.
+"""bench_pacer.py DIR PAIRS ORDERS - prints the measurements of bench_pacer.sh.
 
-DIR has truth.HOW.NUMBER and out.HOW.NUMBER of each run, HOW is with or without.  Exit
-status 1 if the job waited for an order, or had no pacer.
+DIR has truth.HOW.NUMBER and out.HOW.NUMBER of each run; HOW is with or without.  The
+exit status is 1 if the job waited for an order, or had no pacer.
 """
 import os
 import re
@@ -12,7 +12,7 @@ import sys
 
 from demo_figures import ci95, iterations_of, quantile, read_rows, summary
 
-SKIPPED = 10  # While TCP windows grow and the pacer learns.
+SKIPPED = 10  # First iterations, in which TCP windows grow and the pacer learns.
 SAID = re.compile(r"antiphase: (\d+) iterations .*, (\d+) orders .*, (\d+) waits")
 
 
@@ -23,7 +23,7 @@ def figures(folder, how, number):
 
 
 def told(folder, number):
-    """Iterations, orders and waits, by the pacer's own word; None if it said nothing."""
+    """Returns iterations, orders and waits as the pacer reports them, or None."""
     with open(os.path.join(folder, "out.with.%d" % number)) as file:
         found = SAID.search(file.read())
     return [int(n) for n in found.groups()] if found else None
@@ -34,7 +34,7 @@ def main():
     runs = {how: [figures(folder, how, i) for i in range(pairs)] for how in ("with", "without")}
     print("pacer: %d pairs of runs of a job that is alone, %d iterations each, under "
           "antiphase-scheduler in enforce" % (pairs, runs["with"][0]["iterations"]))
-    # Other load only adds to iterations, so the first decile is the steadiest.
+    # Other load can only lengthen iterations, so the first decile varies least.
     for key, name in (("mean_ms", "mean"), ("p50_ms", "median"), ("p10_ms", "decile")):
         mine, plain = [[run[key] for run in runs[how]] for how in ("with", "without")]
         apart = [a - b for a, b in zip(mine, plain)]

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """ddp.py TRUTH ITERATIONS COMPUTE_MS - data-parallel training by PyTorch over gloo.
 
-One process a host, started by test-torch with RANK, WORLD_SIZE, MASTER_ADDR,
-MASTER_PORT and GLOO_SOCKET_IFNAME; with DDP_PACED, the folder of antiphase_ddp.py, it is
-paced by that.  The network has 3.67 million parameters (14.7 MB),
-of which each rank of n sends 2 (n - 1) / n in an iteration.  Rank 0 writes TRUTH:
-iteration, its begin, and begin and end of the backward pass (in which gradients are
-all-reduced), in seconds of CLOCK_MONOTONIC.
+test-torch starts one process per host, with RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT
+and GLOO_SOCKET_IFNAME.  If DDP_PACED is set to the folder of antiphase_ddp.py, that
+module paces the job.  The neural network has 3.67 million parameters (14.7 MB); each of
+n ranks sends 2 (n - 1) / n of that in an iteration.  Rank 0 writes TRUTH, a line for
+each iteration: its number, its begin, and begin and end of the backward pass (which
+all-reduces the gradients), in seconds of CLOCK_MONOTONIC.
 """
 import os
 import sys

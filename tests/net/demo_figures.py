@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""demo_figures.py - what a run of demo_live.sh was: figures, from its truth.
+"""demo_figures.py - figures of a run of demo_live.sh, computed from its truth files.
 
-A truth has a line for each iteration (arl.c): its number, and seconds of begin of
-computing, begin and end of the all-reduce.  All functions are pure, but those that read.
+A truth file has a line for each iteration (arl.c): its number, and in seconds the begin
+of computing and the begin and end of the all-reduce.  All functions are pure, except
+those that read files.
 
-settled: the time from which on, until the end, no WINDOW iterations in a row of any job
-take more than NEAR of what they should, in the mean.
-settled again: the same since a job began to compute longer.
-overlap: the time in which two jobs or more are in their all-reduce.
+settled: the earliest time after which, until the end, the mean of any WINDOW
+consecutive iterations of every job is at most NEAR times their isolated time.
+settled again: the same, counted since a job began to compute longer.
+overlap: the time in which two or more jobs are in their all-reduce.
 """
 import math
 import os
@@ -43,7 +44,7 @@ def quantile(values, p):
 
 
 def ci95(values):
-    """Half the 95 % interval of the mean; None for one value."""
+    """Returns half the width of the mean's 95 % interval; None for a single value."""
     if len(values) < 2:
         return None
     t = T_975[min(len(values) - 1, len(T_975)) - 1]
@@ -51,7 +52,7 @@ def ci95(values):
 
 
 def iterations_of(rows, since=-math.inf, until=math.inf):
-    """(number, begin in s, ms) of iterations that begin and end between the two."""
+    """Returns (number, begin in s, ms) of iterations entirely in [since, until]."""
     return [(int(a[0]), a[1], 1e3 * (b[1] - a[1])) for a, b in zip(rows, rows[1:])
             if a[1] >= since and b[1] <= until]
 
@@ -62,7 +63,7 @@ def summary(times):
 
 
 def overlap_of(all_rows, since, until):
-    """Seconds in which two or more are in their all-reduce."""
+    """Returns the seconds in which two or more jobs are in their all-reduce."""
     edges = []
     for rows in all_rows:
         for _, _, begin, end in rows:
@@ -78,7 +79,8 @@ def overlap_of(all_rows, since, until):
 
 
 def settled_of(iterations, should_ms, start):
-    """Seconds from 'start'; None: it is not.  'should_ms' is asked for each number."""
+    """Returns the seconds from 'start' until the job is settled, or None if it never
+    is.  should_ms(number) is the isolated time of an iteration."""
     over = [ms - NEAR * should_ms(number) for number, _, ms in iterations]
     good = None
     for i in range(len(over) - WINDOW + 1):
@@ -90,8 +92,8 @@ def settled_of(iterations, should_ms, start):
 
 
 class Alone:
-    """Jobs that had the fabric for themselves; one may compute longer from some iteration
-    on, which is another one in each run."""
+    """Iteration times of isolated jobs.  A job may compute longer from some iteration
+    on; that iteration differs between runs."""
 
     def __init__(self):
         self.before, self.after, self.means = {}, {}, {}
@@ -105,7 +107,7 @@ class Alone:
                                               if change_at and n >= change_at)
 
     def should_ms(self, job, change_at):
-        """A function: what an iteration takes alone, by its number."""
+        """Returns a function that maps an iteration's number to its isolated time."""
         before = statistics.mean(self.before[job])
         after = statistics.mean(self.after[job]) if self.after[job] else before
         return lambda number: after if change_at and number >= change_at else before
@@ -124,14 +126,14 @@ def slowdown_of(iterations, should_ms):
 
 
 def waited_of(path):
-    """What a job's pacer said at its end: how long it waited in all, ms."""
+    """Returns the total wait in ms that a job's pacer reported at its end."""
     with open(path) as file:
         found = re.search(r"waits of ([0-9.]+) ms in all", file.read())
     return float(found.group(1)) if found else None
 
 
 def orders_of(path, since, until, n_jobs):
-    """When the first order was there, s after 'since', and orders a job a minute."""
+    """Returns the s from 'since' to the first order, and orders per job and minute."""
     with open(path) as file:
         seen = [(float(a), int(b)) for a, b in (line.split() for line in file)]
     first = next((at for at, n in seen if n > 0), None)
@@ -141,14 +143,14 @@ def orders_of(path, since, until, n_jobs):
 
 
 class Run(typing.NamedTuple):
-    """Of several jobs: 'times' (ms of iterations) and 'slowdowns' by job."""
+    """A run of several jobs; 'times' (ms of iterations) and 'slowdowns' are by job."""
     figures: dict
     times: dict
     slowdowns: dict
 
 
 def changed_at(rows, change_at):
-    """When the job that computes longer from some iteration on began it; None: nobody."""
+    """Returns the begin of the first iteration with longer computing, or None."""
     return next((row[1] for job, first in change_at.items() if first
                  for row in rows[job] if row[0] >= first), None)
 
@@ -167,7 +169,7 @@ def measure_run(folder, planned, alone):
                 for job in jobs]
 
     def settled_since(since):
-        """The last of all jobs; None: one of them never is."""
+        """Returns when the last job is settled, or None if a job never is."""
         found = [settled_of(iterations_of(rows[job], since, until), should[job], since)
                  for job in jobs]
         return None if None in found else max(found)

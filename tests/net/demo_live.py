@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""demo_live.py DIR [--json | --check] - what demo_live.sh measured, side by side.
+"""demo_live.py DIR [--json | --check] - compares the runs that demo_live.sh measured.
 
-DIR has plan.json (demo_plan.py), and of each run DIR/CASE/RUN: truth.JOB, out.JOB, orders,
-retransmits, cpu; DIR/CASE/sim.json (demo_sim.py).  What the figures are is in
-demo_figures.py; the document is described in docs/json.md.  --check: PASS and FAIL lines
-on whether all was measured and antiphase did what it is for, whatever it gained.
+DIR has plan.json (demo_plan.py).  DIR/CASE/RUN has the files of each run: truth.JOB,
+out.JOB, orders, retransmits, cpu.  DIR/CASE/sim.json has the simulation (demo_sim.py).
+demo_figures.py defines the figures; docs/json.md describes the JSON document.  --check
+prints PASS and FAIL lines: whether everything was measured and antiphase acted on the
+jobs, regardless of the gain.
 """
 import json
 import os
@@ -18,7 +19,7 @@ from demo_print import print_case
 from demo_verdicts import verdicts_of
 
 MODES = ("observe", "enforce")
-# Figures of each run; over all runs of a mode the mean or the worst.
+# Figures of each run; all runs of a mode are combined by mean or by worst value.
 MEANS = ("slowdown", "slowdown_second_half", "slowdown_after_change",
          "overlap_ms_per_iteration", "orders_per_job_minute", "waited_ms_per_iteration",
          "retransmits", "cpus_lab", "cpus_others")
@@ -42,7 +43,7 @@ def read_alone(folder, case):
 
 
 def aggregate(mode, runs):
-    """All runs of a mode: figures, times and slowdowns by job."""
+    """Combines all runs of a mode: figures, and times and slowdowns by job."""
     figures = [run.figures for run in runs]
     result = {"mode": mode}
     for key in MEANS:
@@ -60,7 +61,7 @@ def aggregate(mode, runs):
 
 
 def differences(pairs):
-    """Of what pairs differ: the mean of enforce - observe, and its interval."""
+    """Returns the mean of enforce - observe over the pairs, and its interval."""
     result = {}
     for key in DIFFER:
         both = [[pair[mode].figures[key] for mode in MODES] for pair in pairs]
@@ -72,7 +73,7 @@ def differences(pairs):
 
 
 def simulated_of(path):
-    """As in sim.json, over all pairs, and the pairs; there may be none."""
+    """Returns the means of sim.json over its pairs, and the pairs (maybe none)."""
     with open(path) as file:
         doc = json.load(file)
     modes = []
@@ -129,7 +130,7 @@ def measure(folder, case, rate_mbps):
 
 
 def check(results):
-    """Lines of a test: that all was measured, and what cannot be otherwise."""
+    """Prints test lines: everything was measured, and what must hold in every run."""
     failed = False
 
     def say(name, is_so, why=""):

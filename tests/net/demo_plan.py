@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""demo_plan.py DIR CASE... - the runs of demo_live.sh, and DIR/plan.json about them.
+"""demo_plan.py DIR CASE... - plans the runs of demo_live.sh; writes DIR/plan.json.
 
-On stdout a line for each run, in order: "CASE RUN MODE LINKS SECONDS JOB...".  LINKS is
-shared, or apart: each job has links for itself.  A JOB is NAME:HOSTS:ARGUMENTS for
-arl.c, with a blank as ':'.
+Prints a line for each run, in order: "CASE RUN MODE LINKS SECONDS JOB...".  LINKS is
+shared, or apart: each job has its own links.  A JOB is NAME:HOSTS:ARGUMENTS for arl.c,
+with ':' in place of blanks.
 
-A run is one draw of where the jobs' iterations stand to each other, and that decides
-what contention costs: between nothing and a third.  So there are pairs of runs, without
-and with antiphase (ABBA: what comes first alternates), and both of a pair begin with
-the same starts and the same compute times; other pairs have others.  The starts of N
-pairs are drawn from N equal parts of the period, each part once for each job.  Jobs run
-alone between the pairs, by turns, as the machine drifts.
+The relative phases of the jobs decide what contention costs: between nothing and a
+third.  A run is one draw of these phases.  So runs come in pairs, without and with
+antiphase; the order alternates (ABBA).  Both runs of a pair have the same starts and
+the same compute times; other pairs have others.  The starts of N pairs are drawn from N
+equal parts of the period, each part once for each job.  Between the pairs, jobs run
+isolated, in turn, because the machine's speed drifts.
 
-The environment: DEMO_PAIRS and DEMO_SECONDS (of all cases), DEMO_ALONE_SECONDS,
+Environment variables: DEMO_PAIRS and DEMO_SECONDS (for all cases), DEMO_ALONE_SECONDS,
 DEMO_SEED.
 """
 import json
@@ -22,18 +22,18 @@ import random
 import sys
 
 RATE_MBPS = 300
-JITTER = 0.02  # Of compute times, either way.
-LATENCY_MS = 4  # Time of an iteration beyond its fluid time, roughly.
+JITTER = 0.02  # Of compute times, in either direction.
+LATENCY_MS = 4  # Approximate time of an iteration beyond its fluid time.
 NAMES = "ABC"
 HOSTS = {"A": "h0,h3", "B": "h1,h4", "C": "h2,h5"}
 CHANGE_S = 12  # When C begins to compute longer, without contention.
 CHANGE_FACTOR = 1.3
 CONTROL_TIMES = 1.5  # Length relative to an isolated run.
 
-# (MB, ms of computing) of each job.  The jobs of 'equal' send for 112 of 372 ms each,
-# and three times that is 90 % of the period.  In the simulator, random starts then cost
-# 1.20 (1.16 with 3.5 MB, where many starts cost less than 1.15; at 4.5 MB, 95 %, turns
-# leave no room for jitter).
+# (MB, ms of computing) of each job.  The jobs of 'equal' send for 112 of 372 ms each;
+# the three together send for 90 % of the period.  In the simulator, random starts then
+# mean a slowdown of 1.20.  With 3.5 MB it is 1.16, and many starts are below 1.15.
+# With 4.5 MB (95 % of the period), taking turns leaves no room for jitter.
 CASES = {
     "equal": {"title": "nearly equal periods", "pairs": 3, "seconds": 45,
               "jobs": [(4.2, 258), (4.2, 260), (4.2, 262)]},
@@ -41,7 +41,7 @@ CASES = {
               "jobs": [(4, 260), (7, 549), (7, 551)]},
     "incommensurate": {"title": "periods that have nothing in common", "pairs": 4,
                        "seconds": 16, "jobs": [(4.2, 260), (4.2, 341), (4.2, 429)]},
-    # 201.5 ms plus 30 % are 262 ms.
+    # 201.5 ms plus 30 % is 262 ms.
     "change": {"title": "periods are nearly equal since C computes 30 %% longer, after %d s"
                % CHANGE_S, "pairs": 3, "seconds": 60, "changes": True,
                "jobs": [(4.2, 258), (4.2, 260), (4.2, 201.5)]},
@@ -57,14 +57,14 @@ def alone_ms(job, factor=1.0):
 
 
 def starts_of(jobs, n_pairs, rng):
-    """For each pair the ms after which each job begins: see above."""
+    """Returns for each pair the start of each job in ms: see the module's docstring."""
     parts = [rng.sample(range(n_pairs), n_pairs) for _ in jobs]
     return [[round(alone_ms(job) * (parts[j][pair] + rng.random()) / n_pairs, 1)
              for j, job in enumerate(jobs)] for pair in range(n_pairs)]
 
 
 def iterations_of(job, seconds, change_at, factor):
-    """So many take so long alone."""
+    """Returns how many isolated iterations of the job take 'seconds'."""
     before = int(seconds * 1000 / alone_ms(job))
     if not change_at or before <= change_at:
         return before
@@ -86,7 +86,7 @@ class Case:
         self.runs = []
 
     def change_at(self, j, is_alone):
-        """The iteration from which on C computes longer; 0: never."""
+        """Returns the iteration from which C computes longer; 0: never."""
         if not self.changes or NAMES[j] != "C":
             return 0
         until_s = self.alone_s / 2 if is_alone else min(CHANGE_S, self.seconds / 3)
@@ -102,8 +102,7 @@ class Case:
                 "iterations": n, "mbytes": mbytes, "compute_ms": compute,
                 "start_ms": self.starts[pair or 0][j] if len(which) > 1 else 0,
                 "change_at": change, "factor": CHANGE_FACTOR if change else 1,
-                # Different draws for each job and pair, the same in both runs of a
-                # pair.
+                # Differs between jobs and pairs; the same in both runs of a pair.
                 "seed": 100 * self.seed + 10 * (pair or 0) + j}
         self.runs.append({"run": run, "mode": mode, "links": links, "pair": pair,
                           "seconds": seconds, "jobs": jobs})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""demo_print.py - a case of demo_live.py as text."""
+"""demo_print.py - prints a case of demo_live.py as text."""
 
 
 def cell(value, form="%.1f"):

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""demo_sim.py DIR - the pairs of runs that demo_live.sh has measured, in the simulator.
+"""demo_sim.py DIR - simulates the pairs of runs that demo_live.sh measured.
 
-Reads DIR/plan.json and DIR/fabric.json; writes DIR/CASE/sim.json: for each pair the jobs'
-times with pacing none ("observe") and steer ("enforce"), begun at the same starts, and
-what other starts cost, drawn RANDOM times.  The simulator's jobs do not change: where one
-does, there are no pairs, and the random starts are of the jobs as they are afterwards.
+Reads DIR/plan.json and DIR/fabric.json; writes DIR/CASE/sim.json.  That file has, for
+each pair, the jobs' times with pacing none ("observe") and steer ("enforce") from the
+same starts, and the slowdowns of RANDOM draws of random starts.  Jobs cannot change in
+the simulator: in a case where a job changes there are no pairs, and the random starts
+use the jobs as they are after the change.
 """
 import json
 import os
@@ -34,7 +35,7 @@ def scenario(jobs, fabric, is_random):
 
 
 def simulate(path, mode, seed):
-    """Of each job what was simulated, and corrections a job a minute."""
+    """Returns the simulated figures of each job, and corrections per job and minute."""
     done = subprocess.run(["antiphase", "sim", "run", path, "--pacing", PACING[mode],
                            "--seed", str(seed), "--json"],
                           capture_output=True, text=True, check=True)

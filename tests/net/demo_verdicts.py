@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""demo_verdicts.py - the bars of demo_live.sh, against what was measured."""
+"""demo_verdicts.py - compares the measurements of demo_live.sh with their bars."""
 import statistics
 
 WITHOUT_AT_LEAST = 1.15
@@ -10,7 +10,7 @@ CONTROL_AT_MOST = 1.02
 
 
 def verdict(bar, measured, is_met, is_tested=True, form="%.3f", ci95=None):
-    """A line.  What was not measured is missed, unless it was not tested."""
+    """Returns a verdict.  Without a measurement it is "missed", unless not tested."""
     text = "-" if measured is None else form % measured
     return {"bar": bar, "measured": measured,
             "text": text if ci95 is None else text + " +- %.3f" % ci95,
@@ -23,7 +23,8 @@ def at_most(bound):
 
 
 def not_worse(name, difference, ci95):
-    """Of pairs: worse only if the whole interval says so.  Without one, nothing is."""
+    """Compares pairs: worse only if the whole interval is above 0.  Without an interval
+    ('ci95' is None), the bar is not tested."""
     return verdict(name, difference, lambda value: value - ci95 <= 0,
                    is_tested=ci95 is not None, form="%+.3f", ci95=ci95)
 
@@ -40,7 +41,8 @@ def with_at_most(bound, enforce, is_tested):
 
 
 def where_they_contend(result):
-    """Equal periods: the bar is for pairs whose starts cost something without."""
+    """Equal periods: the bar applies to the pairs whose starts cause a slowdown of at
+    least WITHOUT_AT_LEAST without antiphase."""
     both = [[run["slowdown"] for run in pair["runs"]] for pair in result["pairs"]]
     enforced = [two[1] for two in both if two[0] >= WITHOUT_AT_LEAST]
     return verdict("slowdown with at most %.2f, mean of the %d of %d pairs with at least "

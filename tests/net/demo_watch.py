@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""demo_watch.py FOLDER CGROUP LIMIT_S JOB... - starts the jobs of a run of demo_live.sh,
-and looks on until they have ended.
+"""demo_watch.py FOLDER CGROUP LIMIT_S JOB... - starts and watches a demo_live.sh run.
 
-The jobs are there when each has its truth.JOB and truth.JOB.1 (arl.c); then all are told,
-by FOLDER/go, from when their starts are counted.  A job's end is the file done.JOB.
-Twice a second antiphase-scheduler is asked for its metrics, in FOLDER/orders: seconds,
-and orders so far.  One process, and little of it: it runs beside what it measures.
-FOLDER/cpu at the end: seconds that the run took, and of CPUs those of the lab (CGROUP)
-and of everybody else.
+A job is ready when its files truth.JOB and truth.JOB.1 exist (arl.c).  When all jobs
+are ready, the file FOLDER/go tells them the time from which their starts are counted.
+A job has ended when the file done.JOB exists.  Until all have ended, the program reads
+the metrics of antiphase-scheduler twice a second, and writes the time in seconds and
+the number of orders so far to FOLDER/orders.  It is a single small process, because it
+runs beside what it measures.  At the end it writes FOLDER/cpu: the duration of the run
+in seconds, the CPU seconds of the lab (CGROUP), and those of everything else.
 """
 import http.client
 import os
@@ -16,7 +16,7 @@ import sys
 import time
 
 EVERY_S = 0.5
-GO_S = 0.5  # From now; all jobs read the file 50 times a second.
+GO_S = 0.5  # Delay of the common start; all jobs read FOLDER/go 50 times a second.
 
 
 def all_there(folder, files):
@@ -32,7 +32,7 @@ def wait_until(until_s, is_so):
 
 
 def write(folder, name, text):
-    """All of it, or nothing."""
+    """Writes a file atomically."""
     path = os.path.join(folder, name)
     with open(path + ".new", "w") as file:
         file.write(text)
@@ -40,7 +40,7 @@ def write(folder, name, text):
 
 
 def cpu_seconds(cgroup):
-    """Of all that ran so far: ours, all."""
+    """Returns the CPU seconds used so far: by the lab, and by everything."""
     with open(os.path.join(cgroup, "cpu.stat")) as file:
         ours = int(file.readline().split()[1]) / 1e6
     with open("/proc/stat") as file:
@@ -54,7 +54,7 @@ class Metrics:
         self.http = http.client.HTTPConnection("127.0.0.1", 7470, timeout=2)
 
     def orders(self):
-        """How many were announced; None if there is no answer."""
+        """Returns how many orders were announced, or None if there is no answer."""
         try:
             self.http.request("GET", "/metrics")
             lines = self.http.getresponse().read().decode().splitlines()

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""events_compare.py EVENTS SPANS SOURCE LAUNCH BYTES [LIMIT_MS] - the events of that process which
-fits best against the begins and ends in SPANS (seconds).
+"""events_compare.py EVENTS SPANS SOURCE LAUNCH BYTES [LIMIT_MS] - compares events with
+the begins and ends in SPANS (seconds).  EVENTS may have several processes; the one that
+fits best is compared.
 
-A program's own begin is taken before the call, its end after it, and either may be put
-off by the scheduler in between: so 19 of 20 have to be within LIMIT_MS (1), on either side, and
-an event may never begin before or end after the program's own, but for the clock's
-resolution in the text."""
+A program takes its own begin before the call and its own end after it, and the kernel
+may preempt it in between.  So 19 of 20 begins and 19 of 20 ends must be within LIMIT_MS
+(default 1) of the program's own.  An event may never begin before or end after the
+program's own times, except by the clock's resolution in the text."""
 import sys
 
 events_file, spans_file = sys.argv[1:3]

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""events_gloo.py RANK STORE [SPANS] - one of two processes that all-reduce over gloo 20
-times; rank 0 writes when each began and ended, in seconds of CLOCK_MONOTONIC."""
+"""events_gloo.py RANK STORE [SPANS] - one of two processes that run 20 all-reduces over
+gloo.  Rank 0 writes the begin and end of each, in seconds of CLOCK_MONOTONIC."""
 import sys
 import time
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""events_receive.py SOCKET FILE - a line for each event that comes: pid source launch
-begin_s end_s bytes lost.  Its own reading of the datagram of lib/wire/coll_event.h."""
+"""events_receive.py SOCKET FILE - writes a line for each received event: pid source
+launch begin_s end_s bytes lost.  It has its own parser of the datagram that
+lib/wire/coll_event.h defines."""
 import socket
 import struct
 import sys

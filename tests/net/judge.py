@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""judge.py JOBS_JSON JOB TRUTH - what antiphase says of a job, beside what the job's
-own program wrote down, over the same span of time.
+"""judge.py JOBS_JSON JOB TRUTH - compares antiphase's figures of a job with the job's
+own record, over the same span of time.
 
 Prints "PERIOD_MS OWN_MEDIAN_MS BYTES ITERATIONS CONFIDENCE WINDOW_S", or "none" with
-the reason.  The truth is in seconds of CLOCK_MONOTONIC (arl.c, ddp.py): TRUTH of rank
-0 and, where other ranks wrote theirs, TRUTH.1 and so on.  Ranks do not end at once, so
-that their iterations differ: the median is that of all of them.
+the reason.  The record is in seconds of CLOCK_MONOTONIC (arl.c, ddp.py): TRUTH of rank
+0 and, if other ranks wrote theirs, TRUTH.1 and so on.  Ranks do not end an iteration at
+the same time, so their iteration times differ; OWN_MEDIAN_MS is the median over all
+ranks.
 """
 import glob
 import json
@@ -16,7 +17,7 @@ import time
 
 
 def begins(file):
-    """When each iteration began."""
+    """Returns the begin of each iteration."""
     found = {}
     with open(file, encoding="ascii") as lines:
         for line in lines:

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scheduler_killed.py FOLDER KILLS GATE_S SEED HOW - antiphase-scheduler over a real Slurm,
-under load, killed by SIGKILL at random instants, and started again each time.
+"""scheduler_killed.py FOLDER KILLS GATE_S SEED HOW - kills antiphase-scheduler with
+SIGKILL at random instants, under load with a real Slurm, and restarts it each time.
 
-HOW is "systemd": after each kill what the unit has for ExecStopPost is run, as systemd
-does; or "bare": nothing is done but to start the daemon again, and what it had pinned is
-for its guardian.
+HOW is "systemd" or "bare".  With "systemd", the command of the unit's ExecStopPost runs
+after each kill, as under systemd.  With "bare", the daemon is only restarted, and its
+guardian removes its pins.
 
-Load: telemetry of two jobs that contend; gated jobs of two nodes, one after another;
-nodes that are drained and come back, often just those that a job waits for; clients that ask the API all the time, for changes,
-too.  After each kill, before the next start, two things are looked at: a copy of the
-store opens and is whole; and each waiting job that bears our pin is known to the store as
-pinned, so that whoever starts next finds what it has to look after.  At the end, every
-job has started within the gate and two seconds, also where a node of its place went while
-the daemon was away; of those that were late a history is printed on stderr.
+Load: telemetry of two jobs in contention; gated jobs of two nodes, one after another;
+nodes that are drained and resumed, often those that a job waits for; clients that send
+API requests all the time, including requests for changes.
+
+After each kill, before the next start, the test checks that a copy of the store opens
+and is intact, and that the store has a pin for each waiting job that antiphase pinned,
+so that the next daemon finds the pins it must manage.  At the end, every job must have
+started within the gate plus two seconds, even if a node of its place was drained while
+the daemon was down.  The history of each late job is printed on stderr.
 
 Prints "PASS WHAT" and "FAIL WHAT: WHY" lines.  Runs in the namespace of slurm_lab.sh.
 """
@@ -36,10 +38,10 @@ HOW = sys.argv[5]
 TOKEN = "0123456789abcdef0123"
 PORT = 7470
 STORE_CHANGE = 3
-EVERY_S = 1.6      # Between jobs; each has two of twelve nodes for SLEEP_S.
+EVERY_S = 1.6      # Between submissions; each job uses two of twelve nodes for SLEEP_S.
 SLEEP_S = 2
 ENDING = threading.Event()
-EVENTS = []        # Events of the daemon and of nodes, with times.
+EVENTS = []        # (time, event) of the daemon and of nodes.
 SCENARIO = """[sim]
 iterations = 100
 [fabric]
@@ -77,7 +79,7 @@ def wait_of(job):
 
 
 class Jobs:
-    """All that were submitted, as the last look had them."""
+    """All submitted jobs, in their state at the last query."""
 
     def __init__(self):
         self.known, self.lock = {}, threading.Lock()
@@ -113,13 +115,13 @@ class Jobs:
                     if job["JobState"] != "COMPLETED"]
 
     def waits(self, was_pinned):
-        """Seconds from submission to start."""
+        """Returns the seconds from submission to start of each started job, sorted."""
         with self.lock:
             return sorted(wait_of(job) for job in self.known.values()
                           if job["was_pinned"] == was_pinned and wait_of(job) is not None)
 
     def tell_late(self):
-        """Of those that waited for too long, what they waited for and when."""
+        """Prints the history of each job that waited too long."""
         for name, job in self.known.items():
             if (wait_of(job) or 0) <= GATE_S + 2:
                 continue
@@ -141,7 +143,7 @@ def submit_jobs(jobs):
 
 
 def move_nodes():
-    """One node after the other is drained for a while."""
+    """Drains one node at a time for a while."""
     rng = random.Random(1)
     while not ENDING.wait(rng.uniform(2, 6)):
         node = "n%02d" % rng.randrange(1, 13)
@@ -152,7 +154,8 @@ def move_nodes():
 
 
 def take_a_node_of_a_pin(jobs):
-    """Of a job that waits for its place, a node goes just now, for longer than a gate."""
+    """Drains a node of a pinned, waiting job for longer than a gate; returns whether
+    there was one."""
     jobs.look()
     for name in jobs.pinned():
         number = re.search(r"n\[?(\d+)", jobs.known[name].get("ReqNodeList", ""))
@@ -219,7 +222,7 @@ def keep_asking(counts, seed):
 
 
 def guardians():
-    """Those that look after a daemon of this folder."""
+    """Returns the guardian processes of a daemon in this folder."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -234,7 +237,7 @@ def guardians():
 # ---- After each kill --------------------------------------------------------------------
 
 def look_at_store():
-    """What is wrong with the store as it was left, and the changes that it knows."""
+    """Returns an error in the store that the daemon left, or None; and its changes."""
     copy = tempfile.mkdtemp(dir=FOLDER)
     try:
         for end in ("", "-wal"):
@@ -263,13 +266,13 @@ def look_at_store():
 
 
 def life(jobs, faults, counts):
-    """The daemon lives for a moment, and is killed; what it left is looked at."""
+    """Runs the daemon for a moment, kills it, and checks the state it left."""
     process = start()
-    # As often during its start, when it opens files and takes over, as later.
+    # 40 % of kills come during its start, when it opens files and takes over.
     time.sleep(RNG.uniform(0, 0.15) if RNG.random() < 0.4 else RNG.uniform(0.15, 1.6))
     if process.poll() is not None:
         faults["ended"].append(process.returncode)
-    # Either may come first.
+    # In half of the lives, tries to drain a node, before or after the kill.
     is_to_hurt, is_before = RNG.random() < 0.5, RNG.random() < 0.5
     is_hurt = is_to_hurt and is_before and take_a_node_of_a_pin(jobs)
     process.kill()
@@ -282,7 +285,7 @@ def life(jobs, faults, counts):
         EVENTS.append((time.time(), "released: " + answer.stdout.replace("\n", ",")))
         if answer.returncode:
             faults["release"].append(answer.stderr)
-    # Sometimes it is away for longer than a gate.
+    # Sometimes the daemon stays down for longer than a gate.
     time.sleep(GATE_S + 1 if RNG.random() < (0.3 if is_hurt else 0.03) else 0)
     why, rows = look_at_store()
     if why:
@@ -353,7 +356,7 @@ def main():
     verdict(not faults["lost"], what + ": no pin of ours is lost (%d seen waiting; %d times "
             "a node of one went)" % (counts["pinned"], counts["hurt"]), said("lost", faults))
     verdict(not faults["ended"], what + ": it never ended by itself", said("ended", faults))
-    # Slurm's times are whole seconds.
+    # Slurm's times are in whole seconds.
     verdict(not free or free[-1] <= GATE_S + 2,
             "%d jobs that were never placed started within the gate and two seconds "
             "(median %g, most %g s)" % (len(free), free[len(free) // 2] if free else 0,

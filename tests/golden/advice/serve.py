@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serve.py FILE - an HTTP server on a free port of loopback that answers as
-antiphase-scheduler does, from files of this folder; it writes its port to FILE."""
+"""serve.py FILE - an HTTP server that imitates antiphase-scheduler.
+
+It listens on a free port of loopback, writes the port to FILE, and answers from the
+files of this folder."""
 import http.server
 import json
 import os
