@@ -331,7 +331,7 @@ ask_badly(void)
 			   "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]", "400", "") ||
 	    !is_raw_answer("GET",
 			   "/control/echo/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16", "",
-			   "400", "more than 16 words") ||
+			   "400", "more than 16 arguments") ||
 	    !is_raw_answer("POST", "/control", "", "400", "an empty request") ||
 	    !is_raw_answer("POST", "/control", "[]", "400", "an empty request") ||
 	    !is_raw_answer("POST", "/control/echo", "{", "400", "bad_request") ||

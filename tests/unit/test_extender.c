@@ -287,7 +287,7 @@ bad_bodies_are_refused_with_what_is_wrong(void **state)
 		"nodeCacheCapable: true");
 	refused("{\"Pod\":{\"metadata\":{\"name\":\"a\"}},\"NodeNames\":[7]}", "");
 	refused("{\"Pod\":{\"metadata\":{\"name\":\"a\"}},\"NodeNames\":[\"\"]}",
-		"no name of a node");
+		"not a valid name of a node");
 	refused("{\"Pod\":{\"metadata\":{\"name\":\"a\",\"annotations\":{"
 		"\"antiphase.io/period-us\":\"soon\"}}},\"NodeNames\":[]}",
 		"expected a number from 1");

@@ -174,7 +174,7 @@ what_is_wrong_is_told_with_its_line(void **state)
 	assert_refused("{\"instances\":[]}", 0, "has no switches");
 	assert_refused(
 		"{\"instances\":[{\"id\":\"n[1-2]\",\"network_layers\":[\"a\"]}]}", 1,
-		"no name");
+		"not a valid name");
 	assert_refused("{\"instances\":[{\"id\":\"n\",\"network_layers\":[]}]}", 1,
 		       "0 network layers");
 }
