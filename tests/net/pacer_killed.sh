@@ -69,10 +69,13 @@ check "one whose collector is killed $kills times, and the scheduler with it, en
 check "that many are many" test $kills -ge 8
 check "and its iterations are all there" test "$(wc -l <"$LAB_DIR/killed.truth")" = \
 	"$(wc -l <"$LAB_DIR/plain.truth")"
-read -r usual longest_plain <<<"$(periods plain)"
+# Without both before and after it, since the machine's load varies.
+check "a second one without any of them ends well" train plain2
+read -r before longest_plain <<<"$(periods plain)"
+read -r after _ <<<"$(periods plain2)"
 read -r with longest <<<"$(periods killed)"
-near "its iterations take as long, ms (the longest $longest, and $longest_plain without)" \
-	"$with" "$usual" 5
+check "its iterations take as long, up to 5 % ($with ms, $before and $after without; the longest $longest, and $longest_plain)" \
+	awk "BEGIN { exit !($with <= 1.05 * ($before > $after ? $before : $after)) }"
 check "it waited for nobody" grep -q ' 0 waits' "$LAB_DIR/killed.log"
 # Each new collector is found within the time that there was none.
 read -r sent lost <<<"$(sed -n 's/^antiphase: .*, \([0-9]*\) packets sent, \([0-9]*\) lost.*/\1 \2/p' \
