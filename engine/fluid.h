@@ -23,6 +23,9 @@
  * - A flow stores the time at which it will end, and is not updated until its
  *   rate changes.
  *
+ * Cost of an event: O(members of the links that refilled flows meet + fillings *
+ * those links); some microseconds for tens of flows.
+ *
  * Rates are bits per second, times nanoseconds since the start.  This header
  * is for the files of engine (and tests); it opens its structs because
  * engine and measurement read them on every event.

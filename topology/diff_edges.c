@@ -131,7 +131,7 @@ add_port(struct differ *d, const struct observed *seen, uint32_t end,
 
 	for (size_t i = 0; i < port->neighbours.n; i++) {
 		const struct observed_neighbour *peer = &port->neighbours.items[i];
-		uint32_t node = seen_plan_node(d->plan, peer->node);
+		uint32_t node = observed_plan_node(d->plan, peer->node);
 		uint32_t there = end_of(d, peer->node, node,
 					peer_port_name(d, seen, node, peer));
 		uint32_t cable = d->ends.items[end].cable;
@@ -158,7 +158,7 @@ static void
 add_node(struct differ *d, const struct observed *seen,
 	 const struct observed_node *node, bool use_neighbours)
 {
-	uint32_t plan_node = seen_plan_node(d->plan, node->name);
+	uint32_t plan_node = observed_plan_node(d->plan, node->name);
 
 	if (plan_node == TOPO_NONE)
 		d->diff->n_strange++;

@@ -81,7 +81,7 @@ find_by_neighbours(const struct topo *topo, uint32_t node,
 {
 	for (size_t i = 0; i < port->neighbours.n; i++) {
 		const struct observed_neighbour *peer = &port->neighbours.items[i];
-		uint32_t to = seen_plan_node(topo, peer->node), link = TOPO_NONE;
+		uint32_t to = observed_plan_node(topo, peer->node), link = TOPO_NONE;
 
 		if (to != TOPO_NONE)
 			link = find_cable(topo, node, to, peer->port, peer->alias);
@@ -115,7 +115,7 @@ find_by_others(const struct topo *topo, const struct observed *seen, uint32_t no
 {
 	for (size_t i = 0; i < observed_n_nodes(seen); i++) {
 		const struct observed_node *other = observed_node(seen, i);
-		uint32_t from = seen_plan_node(topo, other->name);
+		uint32_t from = observed_plan_node(topo, other->name);
 
 		if (from == TOPO_NONE || from == node)
 			continue;
@@ -128,7 +128,7 @@ find_by_others(const struct topo *topo, const struct observed *seen, uint32_t no
 				uint32_t link;
 
 				if (!is_called(peer, interface) ||
-				    seen_plan_node(topo, peer->node) != node)
+				    observed_plan_node(topo, peer->node) != node)
 					continue;
 				link = find_cable(topo, node, from, port->name, "");
 				if (link != TOPO_NONE)
@@ -167,7 +167,7 @@ topo_interface_links(const struct topo *topo, const struct observed *seen,
 		     const char *name, const char *interface)
 {
 	const struct topo_interface_links none = { TOPO_NONE, TOPO_NONE };
-	uint32_t node = seen_plan_node(topo, name), link;
+	uint32_t node = observed_plan_node(topo, name), link;
 	const struct observed_node *own;
 	const struct observed_port *port;
 

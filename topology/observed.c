@@ -385,7 +385,7 @@ observed_find(const struct observed *seen, const char *name)
 }
 
 uint32_t
-seen_plan_node(const struct topo *plan, const char *name)
+observed_plan_node(const struct topo *plan, const char *name)
 {
 	uint32_t node = topo_find_node(plan, name);
 	const char *dot = strchr(name, '.');

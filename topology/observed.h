@@ -31,11 +31,11 @@ enum observed_state {
 	OBSERVED_STATE_UNKNOWN,
 	OBSERVED_STATE_UP,
 	OBSERVED_STATE_DOWN,
-	N_SEEN_STATES,
+	N_OBSERVED_STATES,
 };
 
 /* "unknown", "up", "down"; NULL-terminated. */
-extern const char *const observed_state_names[N_SEEN_STATES + 1];
+extern const char *const observed_state_names[N_OBSERVED_STATES + 1];
 
 /* The port at the other end. */
 struct observed_neighbour {
@@ -128,6 +128,6 @@ const struct observed_node *observed_find(const struct observed *seen,
  * The plan's node for a reported name: the same name, or else its part before the first
  * dot ("gpu0" for "gpu0.example.org"); or TOPO_NONE.
  */
-uint32_t seen_plan_node(const struct topo *plan, const char *name);
+uint32_t observed_plan_node(const struct topo *plan, const char *name);
 
 #endif

@@ -178,7 +178,7 @@ take_host(void *ctx, const char *name)
 {
 	struct hosts *hosts = ctx;
 	struct topo *plan = hosts->rq->s->plan;
-	uint32_t node = seen_plan_node(plan, name);
+	uint32_t node = observed_plan_node(plan, name);
 	uint32_t number = topo_host_number(plan, node);
 
 	if (number == TOPO_NONE) {
@@ -352,7 +352,7 @@ answer_interface(struct request *rq, struct strbuf *reply)
 	if (json_get_str(rq->doc, rq->root, "node", &node, &rq->err) < 0 ||
 	    json_get_str(rq->doc, rq->root, "interface", &interface, &rq->err) < 0)
 		return -EINVAL;
-	if (seen_plan_node(rq->s->plan, node) == TOPO_NONE) {
+	if (observed_plan_node(rq->s->plan, node) == TOPO_NONE) {
 		err_set(&rq->err, NULL, 0, 0, "the plan has no node '%s'", node);
 		return refuse(rq, 404, "unknown_host", NULL);
 	}

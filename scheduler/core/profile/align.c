@@ -24,7 +24,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/stats.h"
-#include "scheduler/core/profile/detect_params.h"
+#include "scheduler/core/profile/detect_constants.h"
 #include "scheduler/core/profile/series.h"
 
 /* The series in cells of 'width' buckets, and the state of refinement. */

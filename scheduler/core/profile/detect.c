@@ -11,7 +11,7 @@
 #include "lib/base/err.h"
 #include "lib/base/stats.h"
 #include "scheduler/core/profile/align.h"
-#include "scheduler/core/profile/detect_params.h"
+#include "scheduler/core/profile/detect_constants.h"
 #include "scheduler/core/profile/iteration_times.h"
 #include "scheduler/core/profile/period.h"
 #include "scheduler/core/profile/phases.h"

@@ -5,7 +5,7 @@
  * spectrum.h and period.h estimate the period, align.h finds each iteration,
  * iteration_ends.h and iteration_times.h measure their times, phases.h splits the mean
  * iteration.  This module combines them and refuses traffic that does not repeat: it
- * never guesses.  detect_params.h holds the thresholds.  Pure.
+ * never guesses.  detect_constants.h holds the thresholds.  Pure.
  */
 #ifndef SCHEDULER_CORE_PROFILE_DETECT_H
 #define SCHEDULER_CORE_PROFILE_DETECT_H

@@ -6,7 +6,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/stats.h"
-#include "scheduler/core/profile/detect_params.h"
+#include "scheduler/core/profile/detect_constants.h"
 
 /* A stretch of quiet; empty where there is none. */
 struct quiet {

@@ -7,7 +7,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/stats.h"
 #include "scheduler/core/profile/align.h"
-#include "scheduler/core/profile/detect_params.h"
+#include "scheduler/core/profile/detect_constants.h"
 #include "scheduler/core/profile/iteration_ends.h"
 #include "scheduler/core/profile/series.h"
 

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
-#include "scheduler/core/profile/detect_params.h"
+#include "scheduler/core/profile/detect_constants.h"
 
 struct grid {
 	size_t n;

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
-#include "scheduler/core/profile/detect_params.h"
+#include "scheduler/core/profile/detect_constants.h"
 
 struct piece {
 	int64_t start_us, end_us;

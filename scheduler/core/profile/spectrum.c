@@ -22,7 +22,7 @@
 #include <kissfft/kiss_fftr.h>
 
 #include "lib/base/alloc.h"
-#include "scheduler/core/profile/detect_params.h"
+#include "scheduler/core/profile/detect_constants.h"
 
 /* More pieces than this add no information. */
 #define MAX_PIECES 128

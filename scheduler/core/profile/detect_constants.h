@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * detect_params.h - the numbers that steer period detection, and their sources.
+ * detect_constants.h - the numbers that steer period detection, and their sources.
  *
  * Unless a source is named, a value was chosen by experiment: on captures of MPI jobs
  * of 2 and 4 ranks with known iterations (tests/unit/test_detect_capture.c), on
@@ -8,8 +8,8 @@
  * noise, constant rates and random bursts (test_detect_refuse.c).  Lengths are in
  * buckets of 1 ms; a "share" is a fraction of the quantity named.
  */
-#ifndef SCHEDULER_CORE_PROFILE_DETECT_PARAMS_H
-#define SCHEDULER_CORE_PROFILE_DETECT_PARAMS_H
+#ifndef SCHEDULER_CORE_PROFILE_DETECT_CONSTANTS_H
+#define SCHEDULER_CORE_PROFILE_DETECT_CONSTANTS_H
 
 /* ---- Period estimate (period.c) -------------------------------------------------- */
 
