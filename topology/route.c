@@ -315,10 +315,33 @@ choose_out(const struct routes *r, const struct route_table *t, uint32_t source,
 	}
 }
 
-/* The link that ECMP takes from switch 'v'; there is at least one. */
+/* How a path chooses among equally short links. */
+struct choice {
+	uint16_t port;
+	bool is_numbered; /* By 'number'; else by the hash. */
+	uint64_t hash;    /* Of the two hosts. */
+	uint64_t number;  /* What is left of the path's number. */
+	uint64_t n_paths; /* Product of the numbers of links to choose from. */
+};
+
+static uint64_t
+choose(struct choice *choice, uint32_t node, uint64_t n)
+{
+	uint64_t index = choice->number % n;
+
+	if (!choice->is_numbered)
+		return rng_mix(choice->hash + ((uint64_t)choice->port << 32) + node) %
+		       n;
+	choice->number /= n;
+	choice->n_paths = choice->n_paths > ROUTE_MAX_PATHS / n ? ROUTE_MAX_PATHS
+								: choice->n_paths * n;
+	return index;
+}
+
+/* The link that the path takes from switch 'v'; there is at least one. */
 static const struct route_hop *
 choose_hop(const struct routes *r, const struct route_table *t, uint32_t v,
-	   uint64_t hash, uint16_t port, bool *is_up)
+	   struct choice *choice, bool *is_up)
 {
 	const struct route_hop *hops = r->hops;
 	uint64_t n = 0;
@@ -329,7 +352,7 @@ choose_hop(const struct routes *r, const struct route_table *t, uint32_t v,
 		n += hop_is_short(r, t, v, &hops[i], &up);
 	}
 	BUG_ON(!n);
-	n = rng_mix(hash + ((uint64_t)port << 32) + r->switches[v]) % n;
+	n = choose(choice, r->switches[v], n);
 	for (uint32_t i = r->hop_first[v];; i++) {
 		bool up = *is_up;
 
@@ -340,13 +363,12 @@ choose_hop(const struct routes *r, const struct route_table *t, uint32_t v,
 	}
 }
 
-int
-routes_path(struct routes *r, uint32_t source, uint32_t destination, uint16_t port,
-	    uint32_t *ret_links, size_t *ret_n)
+static int
+find_path(struct routes *r, uint32_t source, uint32_t destination,
+	  struct choice *choice, uint32_t *ret_links, size_t *ret_n)
 {
 	uint32_t from = topo_host_number(r->topo, source);
 	uint32_t to = topo_host_number(r->topo, destination);
-	uint64_t hash = rng_mix(r->seed ^ ((uint64_t)from << 32 | to));
 	const struct route_table *t;
 	bool is_up = true;
 	unsigned hops;
@@ -359,24 +381,69 @@ routes_path(struct routes *r, uint32_t source, uint32_t destination, uint16_t po
 		*ret_n = 0;
 		return 0;
 	}
+	choice->hash = rng_mix(r->seed ^ ((uint64_t)from << 32 | to));
 	hops = hops_between(r, source, destination, &n);
 	if (hops == FAR)
 		return -EHOSTUNREACH;
-	in = choose_in(r, source, destination, hops, n, port);
+	in = choose_in(r, source, destination, hops, n, choice->port);
 	*ret_n = hops;
 	ret_links[hops - 1] = in;
 	if (hops == 1)
 		return 0;
 	t = table_to(r, r->switch_numbers[topo_link(r->topo, in)->from]);
-	ret_links[0] = choose_out(r, t, source, hops - 2, port);
+	ret_links[0] = choose_out(r, t, source, hops - 2, choice->port);
 	v = r->switch_numbers[topo_link(r->topo, ret_links[0])->to];
 	for (unsigned i = 1; i < hops - 1; i++) {
-		const struct route_hop *hop = choose_hop(r, t, v, hash, port, &is_up);
+		const struct route_hop *hop = choose_hop(r, t, v, choice, &is_up);
 
 		ret_links[i] = hop->link;
 		v = hop->to;
 	}
 	return 0;
+}
+
+int
+routes_path(struct routes *r, uint32_t source, uint32_t destination, uint16_t port,
+	    uint32_t *ret_links, size_t *ret_n)
+{
+	struct choice choice = { .port = port };
+
+	return find_path(r, source, destination, &choice, ret_links, ret_n);
+}
+
+int
+routes_numbered_path(struct routes *r, uint32_t source, uint32_t destination,
+		     uint16_t port, uint32_t number, uint32_t *ret_links, size_t *ret_n,
+		     uint32_t *ret_n_paths)
+{
+	struct choice choice = {
+		.port = port, .is_numbered = true, .number = number, .n_paths = 1
+	};
+	int error = find_path(r, source, destination, &choice, ret_links, ret_n);
+
+	if (error == 0)
+		*ret_n_paths = (uint32_t)choice.n_paths;
+	return error;
+}
+
+int
+routes_port_of_path(struct routes *r, uint32_t source, uint32_t destination,
+		    uint16_t port, uint32_t number, uint16_t n_ports, uint16_t step,
+		    uint16_t *ret_port)
+{
+	uint32_t wanted[ROUTE_MAX_HOPS], links[ROUTE_MAX_HOPS], n_paths;
+	size_t n_wanted, n;
+	int error = routes_numbered_path(r, source, destination, port, number, wanted,
+					 &n_wanted, &n_paths);
+
+	for (uint32_t i = 0; error == 0 && i < n_ports; i++) {
+		*ret_port = (uint16_t)(port + i * step);
+		error = routes_path(r, source, destination, *ret_port, links, &n);
+		if (error == 0 && n == n_wanted &&
+		    memcmp(links, wanted, n * sizeof *links) == 0)
+			return 0;
+	}
+	return error < 0 ? error : -ENOENT;
 }
 
 size_t

@@ -52,6 +52,30 @@ uint32_t routes_n_links(const struct routes *routes);
 int routes_path(struct routes *routes, uint32_t source, uint32_t destination,
 		uint16_t port, uint32_t *ret_links, size_t *ret_n);
 
+/* Paths with a higher number are not told apart. */
+#define ROUTE_MAX_PATHS 65536
+
+/*
+ * As routes_path(), but takes path 'number' instead of the one that hashing chooses: at
+ * each switch with n equally short links, link 'number' mod n of them, and then goes on
+ * with the quotient.  '*ret_n_paths' is the product of these n along the path, at most
+ * ROUTE_MAX_PATHS.  Where all switches of a tier have the same n, as in leaf-spine
+ * fabrics and fat trees, the numbers 0 to '*ret_n_paths' - 1 are all paths between the
+ * two interfaces, each once.  'port' only chooses the interfaces.
+ */
+int routes_numbered_path(struct routes *routes, uint32_t source, uint32_t destination,
+			 uint16_t port, uint32_t number, uint32_t *ret_links,
+			 size_t *ret_n, uint32_t *ret_n_paths);
+
+/*
+ * Finds a source port that hashing sends over path 'number': the first of 'port', 'port' +
+ * step, and so on, 'n_ports' of them.  Returns 0; -ENOENT if none does; or as
+ * routes_path().  O(paths) ports are tried in the mean.
+ */
+int routes_port_of_path(struct routes *routes, uint32_t source, uint32_t destination,
+			uint16_t port, uint32_t number, uint16_t n_ports, uint16_t step,
+			uint16_t *ret_port);
+
 /* Number of links of a shortest up-down path, 0 if there is none. */
 size_t routes_n_hops(struct routes *routes, uint32_t source, uint32_t destination);
 
