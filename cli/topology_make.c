@@ -34,6 +34,7 @@ print_kinds(FILE *out)
 struct option_value {
 	int64_t count;
 	double number;
+	const char *word;
 };
 
 static enum cli_type
@@ -44,8 +45,38 @@ type_of(enum gen_type type)
 		return CLI_INT;
 	case GEN_RATIO:
 		return CLI_RATIO;
+	case GEN_WORD:
+		return CLI_WORDS;
 	default:
 		return CLI_NUM;
+	}
+}
+
+/* Where cli_parse() stores the value of an option. */
+static void *
+place_of(const struct gen_option *option, struct option_value *value)
+{
+	switch (option->type) {
+	case GEN_COUNT:
+		return &value->count;
+	case GEN_WORD:
+		return &value->word;
+	default:
+		return &value->number;
+	}
+}
+
+/* The value of an option for gen_build(). */
+static double
+number_of(const struct gen_option *option, const struct option_value *value)
+{
+	switch (option->type) {
+	case GEN_COUNT:
+		return (double)value->count;
+	case GEN_WORD:
+		return value->word ? words_index(value->word, option->words) + 1 : 0;
+	default:
+		return value->number;
 	}
 }
 
@@ -61,12 +92,12 @@ fill_options(const struct gen_kind *kind, struct option_value *given,
 		ret_opts[i] = (struct cli_opt){
 			.name = option->name,
 			.type = type_of(option->type),
-			.ret_value = is_count ? (void *)&given[i].count
-					      : (void *)&given[i].number,
+			.ret_value = place_of(option, &given[i]),
 			.argument = option->argument,
 			.help = option->help,
 			.min = is_count ? 1 : 1e-6,
 			.max = is_count ? TOPO_MAX_NODES : 1e6,
+			.words = option->words,
 		};
 	}
 }
@@ -93,8 +124,7 @@ build_and_save(const struct gen_kind *kind, const struct option_value *given,
 	int r;
 
 	for (size_t i = 0; i < kind->n_options; i++)
-		values[i] = kind->options[i].type == GEN_COUNT ? (double)given[i].count
-							       : given[i].number;
+		values[i] = number_of(&kind->options[i], &given[i]);
 	r = gen_build(kind, values, &topo, &err);
 	if (r == 0) {
 		r = topology_save(topo, output, &err);
@@ -107,7 +137,7 @@ static int
 generate_kind(const struct gen_kind *kind, int argc, char **argv)
 {
 	struct cli_opt opts[GEN_MAX_OPTIONS + 2];
-	struct option_value given[GEN_MAX_OPTIONS] = { { 0, 0 } };
+	struct option_value given[GEN_MAX_OPTIONS] = { { 0, 0, NULL } };
 	char *name = xasprintf("topology generate %s", kind->name);
 	struct strbuf usage = STRBUF_EMPTY;
 	struct cli_verb verb = { .name = name,

@@ -102,6 +102,24 @@ find_links(struct finder *f, const struct topo *before, const struct topo *after
 	}
 }
 
+static void
+find_tiers(struct finder *f, const struct topo *before, const struct topo *after,
+	   struct topo_changes *changes)
+{
+	for (uint32_t tier = 1; tier <= TOPO_MAX_TIER; tier++) {
+		enum topo_balance was = topo_balance(before, tier);
+		enum topo_balance is = topo_balance(after, tier);
+
+		if (is == was)
+			continue;
+		changes->n_tiers_changed++;
+		strbuf_clear(&f->text);
+		strbuf_printf(&f->text, "tier %u has balance %s instead of %s", tier,
+			      topo_balance_names[is], topo_balance_names[was]);
+		tell(f, "");
+	}
+}
+
 void
 topo_changes_find(const struct topo *before, const struct topo *after,
 		  void (*tell_it)(void *ctx, const char *text), void *ctx,
@@ -111,6 +129,7 @@ topo_changes_find(const struct topo *before, const struct topo *after,
 
 	*ret_changes = (struct topo_changes){ 0 };
 	find_nodes(&f, before, after, ret_changes);
+	find_tiers(&f, before, after, ret_changes);
 	find_links(&f, before, after, ret_changes);
 	strbuf_free(&f.text);
 }

@@ -241,49 +241,64 @@ compare_links(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* A footprint in the making. */
+struct loads {
+	VEC(struct footprint_entry) entries;
+	VEC(size_t) last_flows; /* By entry: the flow that was added last. */
+	uint32_t *places; /* Owned.  By link: its index in 'entries' plus one, or 0. */
+	size_t flow;      /* The flow that is being added, and its factor. */
+	double factor;
+};
+
+static void
+add_load(void *ctx, uint32_t link, double share)
+{
+	struct loads *loads = ctx;
+	struct footprint_entry *e;
+	size_t place;
+
+	if (!loads->places[link]) {
+		vec_push(&loads->entries, ((struct footprint_entry){ link, 0, 0 }));
+		vec_push(&loads->last_flows, SIZE_MAX);
+		loads->places[link] = (uint32_t)loads->entries.n;
+	}
+	place = loads->places[link] - 1;
+	e = &loads->entries.items[place];
+	e->factor += share * loads->factor;
+	e->n_flows += loads->last_flows.items[place] != loads->flow;
+	loads->last_flows.items[place] = loads->flow;
+}
+
 int
 footprint_make(struct routes *routes, const struct collective_flows *flows,
 	       uint16_t first_port, struct footprint *ret_footprint,
 	       uint32_t ret_unreachable[2])
 {
-	VEC(struct footprint_entry) entries = VEC_EMPTY;
-	/* By link: its index in 'entries' plus one, or 0. */
-	uint32_t *places = xcalloc((size_t)routes_n_links(routes) + 1, sizeof *places);
+	struct loads loads = { .entries = VEC_EMPTY, .last_flows = VEC_EMPTY };
 	int r = 0;
 
-	for (size_t i = 0; i < flows->n; i++) {
+	loads.places = xcalloc((size_t)routes_n_links(routes) + 1, sizeof(uint32_t));
+	for (size_t i = 0; i < flows->n && r == 0; i++) {
 		const struct collective_flow *flow = &flows->flows[i];
-		uint32_t links[ROUTE_MAX_HOPS];
-		size_t n_links;
 
-		r = routes_path(routes, flow->source, flow->destination,
-				(uint16_t)(first_port + i), links, &n_links);
-		if (r < 0) {
-			if (ret_unreachable) {
-				ret_unreachable[0] = flow->source;
-				ret_unreachable[1] = flow->destination;
-			}
-			vec_free(&entries);
-			goto out;
-		}
-		for (size_t j = 0; j < n_links; j++) {
-			struct footprint_entry *e;
-
-			if (!places[links[j]]) {
-				vec_push(&entries,
-					 ((struct footprint_entry){ links[j], 0, 0 }));
-				places[links[j]] = (uint32_t)entries.n;
-			}
-			e = &entries.items[places[links[j]] - 1];
-			e->factor += flow->bytes / flows->nic_bytes;
-			e->n_flows++;
+		loads.flow = i;
+		loads.factor = flow->bytes / flows->nic_bytes;
+		r = routes_spread(routes, flow->source, flow->destination,
+				  (uint16_t)(first_port + i), add_load, &loads, NULL);
+		if (r < 0 && ret_unreachable) {
+			ret_unreachable[0] = flow->source;
+			ret_unreachable[1] = flow->destination;
 		}
 	}
-	sort_items(entries.items, entries.n, compare_links);
-	ret_footprint->entries = entries.items;
-	ret_footprint->n = entries.n;
-out:
-	free(places);
+	if (r < 0) {
+		vec_free(&loads.entries);
+	} else {
+		sort_items(loads.entries.items, loads.entries.n, compare_links);
+		ret_footprint->entries = loads.entries.items;
+		ret_footprint->n = loads.entries.n;
+	}
+	vec_free(&loads.last_flows);
+	free(loads.places);
 	return r;
 }
 

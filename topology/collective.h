@@ -93,7 +93,8 @@ struct footprint {
 
 /*
  * Routes the flows over the fabric.  Flow number i uses source port 'first_port' + i
- * (modulo 65536).  Release with footprint_fini().  Returns 0 or -EHOSTUNREACH, then
+ * (modulo 65536).  Over tiers that spray or route adaptively a flow loads each of its
+ * links with its share (routes_spread()).  Release with footprint_fini().  Returns 0 or -EHOSTUNREACH, then
  * with the pair of hosts in 'ret_unreachable' (may be NULL).
  */
 int footprint_make(struct routes *routes, const struct collective_flows *flows,

@@ -141,6 +141,13 @@ gen_switches(struct topo_builder *b, const char *prefix, uint32_t n, uint32_t ti
 }
 
 void
+gen_balance(struct topo_builder *b, uint32_t n_tiers, enum topo_balance balance)
+{
+	for (uint32_t tier = 1; tier <= n_tiers; tier++)
+		BUG_ON(topo_builder_balance(b, tier, balance) < 0);
+}
+
+void
 gen_cable(struct topo_builder *b, uint32_t a, uint32_t a_port, uint32_t z,
 	  uint32_t z_port, double bps)
 {
@@ -200,6 +207,7 @@ gen_leaf_spine(const struct gen_leaf_spine *options, struct topo **ret_topo,
 	hosts = gen_hosts(b, o.n_leaves * o.hosts_per_leaf, o.n_slots);
 	leaves = gen_switches(b, "leaf", o.n_leaves, 1);
 	spines = gen_switches(b, "spine", u.n_above, 2);
+	gen_balance(b, 2, o.balance);
 	for (uint32_t i = 0; i < o.n_leaves * o.hosts_per_leaf; i++)
 		gen_cable(b, hosts + i, 0, leaves + i / o.hosts_per_leaf,
 			  i % o.hosts_per_leaf, o.host_bps);
@@ -303,6 +311,7 @@ gen_rail(const struct gen_rail *options, struct topo **ret_topo, struct err *err
 		 o.hosts_per_group, o.n_rails);
 	b = topo_builder_new(name);
 	build_rail(b, &o, &u);
+	gen_balance(b, u.n_above ? 2 : 1, o.balance);
 	*ret_topo = topo_builder_finish(b);
 	return 0;
 }

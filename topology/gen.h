@@ -21,8 +21,9 @@
 
 #include <stdint.h>
 
+#include "topology/topo.h"
+
 struct err;
-struct topo;
 
 #define GEN_DEFAULT_BPS 100e9 /* Of a host's interface. */
 
@@ -35,6 +36,7 @@ struct gen_leaf_spine {
 	double host_bps;         /* GEN_DEFAULT_BPS. */
 	double uplink_bps; /* From the oversubscription, if it and n_spines are given; else host_bps. */
 	double oversubscription; /* Default: as the others imply. */
+	enum topo_balance balance; /* Of all switches; hash. */
 };
 
 /*
@@ -56,6 +58,7 @@ struct gen_fat_tree {
 	double host_bps;         /* GEN_DEFAULT_BPS. */
 	double uplink_bps;       /* Of cables between switches; host_bps. */
 	double oversubscription; /* Of a leaf.  Default: as the others imply. */
+	enum topo_balance balance; /* Of all switches; hash. */
 };
 
 int gen_fat_tree(const struct gen_fat_tree *options, struct topo **ret_topo,
@@ -77,6 +80,7 @@ struct gen_rail {
 	double host_bps;          /* Of one interface; GEN_DEFAULT_BPS. */
 	double uplink_bps;        /* As of a leaf-spine. */
 	double oversubscription;  /* Default: as the others imply. */
+	enum topo_balance balance; /* Of all switches; hash. */
 };
 
 int gen_rail(const struct gen_rail *options, struct topo **ret_topo, struct err *err);
@@ -99,6 +103,7 @@ struct gen_three_tier {
 	double agg_uplink_bps;          /* From the aggregation's oversubscription. */
 	double access_oversubscription; /* 1, if the uplink is not given. */
 	double agg_oversubscription;    /* 1, likewise. */
+	enum topo_balance balance; /* Of all switches; hash. */
 };
 
 int gen_three_tier(const struct gen_three_tier *options, struct topo **ret_topo,

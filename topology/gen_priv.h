@@ -5,8 +5,9 @@
 
 #include <stdint.h>
 
+#include "topology/topo.h"
+
 struct err;
-struct topo_builder;
 
 /* One number of the options: its name and bounds. */
 struct gen_range {
@@ -48,6 +49,10 @@ int gen_resolve(struct gen_uplinks *uplinks, struct err *err);
 uint32_t gen_hosts(struct topo_builder *builder, uint32_t n, uint32_t n_slots);
 uint32_t gen_switches(struct topo_builder *builder, const char *prefix, uint32_t n,
 		      uint32_t tier);
+
+/* Sets how the switches of tiers 1 to 'n_tiers' balance. */
+void gen_balance(struct topo_builder *builder, uint32_t n_tiers,
+		 enum topo_balance balance);
 
 /* A full-duplex cable between ports "p<a_port>" and "p<z_port>". */
 void gen_cable(struct topo_builder *builder, uint32_t a, uint32_t a_port, uint32_t z,

@@ -9,6 +9,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/units.h"
+#include "lib/base/words.h"
 #include "topology/gen.h"
 #include "topology/topo.h"
 
@@ -16,7 +17,13 @@
 
 #define OPTION(type, unit, kind, option, member, help, is_needed)                  \
 	{                                                                          \
-		option, type, unit, help, offsetof(struct kind, member), is_needed \
+		option,                                                            \
+		type,                                                              \
+		unit,                                                              \
+		help,                                                              \
+		offsetof(struct kind, member),                                     \
+		is_needed,                                                         \
+		NULL                                                               \
 	}
 #define NEEDED(kind, option, member, help) \
 	OPTION(GEN_COUNT, "N", kind, option, member, help, true)
@@ -26,6 +33,17 @@
 	OPTION(GEN_GBPS, "GBPS", kind, option, member, help, false)
 #define RATIO(kind, option, member, help) \
 	OPTION(GEN_RATIO, "RATIO", kind, option, member, help, false)
+#define BALANCE(kind)                                                            \
+	{                                                                        \
+		"balance",                                                       \
+		GEN_WORD,                                                        \
+		"HOW",                                                           \
+		"how switches use equally short links: hash, spray or adaptive " \
+		"(hash)",                                                        \
+		offsetof(struct kind, balance),                                  \
+		false,                                                           \
+		topo_balance_names                                               \
+	}
 
 static const struct gen_option leaf_spine_options[] = {
 	NEEDED(gen_leaf_spine, "leaves", n_leaves, "leaf switches"),
@@ -40,6 +58,7 @@ static const struct gen_option leaf_spine_options[] = {
 	     "one cable up (default: follows, else as a host's)"),
 	RATIO(gen_leaf_spine, "oversubscription", oversubscription,
 	      "capacity down / up of a leaf"),
+	BALANCE(gen_leaf_spine),
 };
 
 static const struct gen_option fat_tree_options[] = {
@@ -52,6 +71,7 @@ static const struct gen_option fat_tree_options[] = {
 	     "one cable between switches (as a host's)"),
 	RATIO(gen_fat_tree, "oversubscription", oversubscription,
 	      "capacity down / up of a leaf"),
+	BALANCE(gen_fat_tree),
 };
 
 static const struct gen_option rail_options[] = {
@@ -69,6 +89,7 @@ static const struct gen_option rail_options[] = {
 	     "one cable up (default: follows, else as a host's)"),
 	RATIO(gen_rail, "oversubscription", oversubscription,
 	      "capacity down / up of a rail switch"),
+	BALANCE(gen_rail),
 };
 
 static const struct gen_option three_tier_options[] = {
@@ -92,6 +113,7 @@ static const struct gen_option three_tier_options[] = {
 	      "capacity down / up of access (1)"),
 	RATIO(gen_three_tier, "agg-oversubscription", agg_oversubscription,
 	      "capacity down / up of aggregation (1)"),
+	BALANCE(gen_three_tier),
 };
 
 enum {
@@ -153,6 +175,11 @@ gen_build(const struct gen_kind *kind, const double *values, struct topo **ret_t
 			return err_set(err, NULL, 0, 0, "a %s needs --%s %s: %s",
 				       kind->name, option->name, option->argument,
 				       option->help);
+		if (option->type == GEN_WORD) {
+			count = value > 0 ? (uint32_t)value - 1 : 0;
+			memcpy(member, &count, sizeof count);
+			continue;
+		}
 		if (!(value >= 0) || !isfinite(value) ||
 		    (option->type == GEN_COUNT &&
 		     (value > TOPO_MAX_NODES || value != floor(value))))
@@ -196,6 +223,22 @@ unknown_option(const struct gen_kind *kind, const char *word, struct err *err)
 	return -EINVAL;
 }
 
+static int
+read_word(const struct gen_option *option, const char *word, double *ret_value,
+	  struct err *err)
+{
+	int index = words_index(word, option->words);
+
+	if (index < 0) {
+		err_set(err, NULL, 0, 0, "--%s is '%s'", option->name, word);
+		if (err)
+			err_suggest(err, word, option->words);
+		return -EINVAL;
+	}
+	*ret_value = index + 1;
+	return 0;
+}
+
 /*
  * Reads the option 'word', perhaps with its value, into 'values'; further words come
  * from strtok_r() with 'words'.
@@ -220,6 +263,8 @@ read_option(const struct gen_kind *kind, char *word, char **words, double *value
 		return err_set(err, NULL, 0, 0, "%s has no value", word);
 	if (values[i] != 0)
 		return err_set(err, NULL, 0, 0, "%s is given twice", word);
+	if (kind->options[i].type == GEN_WORD)
+		return read_word(&kind->options[i], value, &values[i], err);
 	if (units_parse_ratio(value, &values[i]) < 0 ||
 	    (kind->options[i].type != GEN_RATIO && strchr(value, ':')) ||
 	    !(values[i] > 0))

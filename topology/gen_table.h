@@ -14,12 +14,13 @@
 struct err;
 struct topo;
 
-#define GEN_MAX_OPTIONS 12
+#define GEN_MAX_OPTIONS 16
 
 enum gen_type {
 	GEN_COUNT, /* A whole number, at least 1. */
 	GEN_GBPS,  /* A rate in Gb/s, above 0. */
 	GEN_RATIO, /* Above 0; also written "2:1". */
+	GEN_WORD,  /* One of 'words'. */
 };
 
 struct gen_option {
@@ -29,6 +30,7 @@ struct gen_option {
 	const char *help;     /* One line. */
 	size_t offset;        /* Of the member in the kind's structure. */
 	bool is_needed;
+	const char *const *words; /* Of GEN_WORD; NULL-terminated. */
 };
 
 struct gen_kind {
@@ -46,7 +48,8 @@ extern const struct gen_kind gen_kinds[GEN_N_KINDS];
 const struct gen_kind *gen_find_kind(const char *name, struct err *err);
 
 /*
- * Makes a fabric; values[i] is that of option i, 0 if it is not given.  Returns 0,
+ * Makes a fabric; values[i] is that of option i, 0 if it is not given; that of a
+ * GEN_WORD is the number of the word, from 1.  Returns 0,
  * -EINVAL or -E2BIG, as the functions of gen.h.
  */
 int gen_build(const struct gen_kind *kind, const double *values, struct topo **ret_topo,

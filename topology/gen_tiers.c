@@ -21,6 +21,7 @@ struct pods {
 	uint32_t n_cores, cores_per_agg; /* Equal, unless each agg has its own. */
 	uint32_t n_parallel, n_slots;
 	double host_bps, access_uplink_bps, agg_uplink_bps;
+	enum topo_balance balance;
 };
 
 static int
@@ -66,6 +67,7 @@ build_pods(const struct pods *p, const char *name)
 	uint32_t agg = gen_switches(b, "agg", n_agg, 2);
 	uint32_t cores = gen_switches(b, "core", p->n_cores, 3);
 
+	gen_balance(b, 3, p->balance);
 	for (uint32_t i = 0; i < n_hosts; i++)
 		gen_cable(b, hosts + i, 0, access + i / p->hosts_per_access,
 			  i % p->hosts_per_access, p->host_bps);
@@ -99,6 +101,7 @@ gen_fat_tree(const struct gen_fat_tree *o, struct topo **ret_topo, struct err *e
 		.n_parallel = o->n_parallel ? o->n_parallel : 1,
 		.n_slots = o->n_slots ? o->n_slots : 1,
 		.host_bps = o->host_bps != 0 ? round(o->host_bps) : GEN_DEFAULT_BPS,
+		.balance = o->balance,
 	};
 	struct gen_uplinks u;
 	char name[64];
@@ -185,6 +188,7 @@ gen_three_tier(const struct gen_three_tier *o, struct topo **ret_topo, struct er
 		.n_parallel = o->n_parallel ? o->n_parallel : 1,
 		.n_slots = o->n_slots ? o->n_slots : 1,
 		.host_bps = o->host_bps != 0 ? round(o->host_bps) : GEN_DEFAULT_BPS,
+		.balance = o->balance,
 	};
 	char name[64];
 	int r;

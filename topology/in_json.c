@@ -11,6 +11,7 @@
 #include "lib/base/err.h"
 #include "lib/base/json.h"
 #include "lib/base/vec.h"
+#include "lib/base/words.h"
 #include "topology/read.h"
 #include "topology/topo.h"
 
@@ -24,6 +25,8 @@ struct reader {
 	const struct topo_read_opts *opts;
 	struct topo_builder *builder;
 	const struct json *switches, *hosts, *cables; /* Arrays. */
+	const struct json *tiers[TOPO_MAX_TIER + 1]; /* By tier: its object, or NULL. */
+	bool has_switch[TOPO_MAX_TIER + 1];          /* By tier. */
 	size_t n_duplicates;
 	struct err *err;
 };
@@ -104,6 +107,7 @@ read_node(struct reader *rd, const struct json *item, bool is_host)
 		r = topo_builder_host(rd->builder, name, (uint32_t)n_slots, &node);
 	else
 		r = topo_builder_switch(rd->builder, name, (uint32_t)tier, &node);
+	rd->has_switch[tier] |= !is_host;
 	if (r == -EEXIST) {
 		first = find_named(rd->doc, rd->hosts, name);
 		if (!first)
@@ -133,6 +137,43 @@ read_nodes(struct reader *rd, const struct json *array, bool is_host)
 			return r;
 	}
 	return 0;
+}
+
+/* Reads how the switches of a tier balance; the switches are known. */
+static int
+read_tier(struct reader *rd, const struct json *item)
+{
+	static const char *const keys[] = { "tier", "balance", NULL };
+	const char *word = topo_balance_names[TOPO_BALANCE_HASH];
+	struct err first = { .line = 0 };
+	int64_t tier;
+	int balance;
+
+	if (json_as_object(rd->doc, item, rd->err) < 0 ||
+	    json_check_keys(rd->doc, item, keys, rd->err) < 0 ||
+	    json_get_int(rd->doc, item, "tier", 1, TOPO_MAX_TIER, &tier, rd->err) < 0 ||
+	    json_opt_str(rd->doc, item, "balance", &word, rd->err) < 0)
+		return -EINVAL;
+	if (rd->tiers[tier]) {
+		json_fail(rd->doc, rd->tiers[tier], &first, "first");
+		return json_fail(rd->doc, item, rd->err,
+				 "tier %d is described twice, first in line %u",
+				 (int)tier, first.line);
+	}
+	if (!rd->has_switch[tier])
+		return json_fail(rd->doc, json_find(item, "tier"), rd->err,
+				 "no switch is in tier %d", (int)tier);
+	balance = words_index(word, topo_balance_names);
+	if (balance < 0) {
+		json_fail(rd->doc, json_find(item, "balance"), rd->err,
+			  "'balance' is '%s', expected hash, spray or adaptive", word);
+		if (rd->err)
+			err_suggest(rd->err, word, topo_balance_names);
+		return -EINVAL;
+	}
+	rd->tiers[tier] = item;
+	return topo_builder_balance(rd->builder, (uint32_t)tier,
+				    (enum topo_balance)balance);
 }
 
 /* Reports an unknown node, with a suggestion. */
@@ -261,9 +302,9 @@ read_cable(struct reader *rd, const struct json *item)
 static int
 read_document(struct reader *rd)
 {
-	static const char *const keys[] = { "schema", "name",   "switches",
+	static const char *const keys[] = { "schema", "name",   "switches", "tiers",
 					    "hosts",  "cables", NULL };
-	const struct json *root = json_root(rd->doc);
+	const struct json *root = json_root(rd->doc), *tiers = NULL;
 	const char *name = "";
 	size_t n;
 	int r;
@@ -272,6 +313,7 @@ read_document(struct reader *rd)
 	    json_check_keys(rd->doc, root, keys, rd->err) < 0 ||
 	    json_opt_str(rd->doc, root, "name", &name, rd->err) < 0 ||
 	    json_get_array(rd->doc, root, "switches", &rd->switches, &n, rd->err) < 0 ||
+	    json_opt_array(rd->doc, root, "tiers", &tiers, &n, rd->err) < 0 ||
 	    json_get_array(rd->doc, root, "hosts", &rd->hosts, &n, rd->err) < 0 ||
 	    json_get_array(rd->doc, root, "cables", &rd->cables, &n, rd->err) < 0)
 		return -EINVAL;
@@ -284,6 +326,9 @@ read_document(struct reader *rd)
 	r = read_nodes(rd, rd->hosts, true);
 	if (r == 0)
 		r = read_nodes(rd, rd->switches, false);
+	for (const struct json *item = tiers ? json_first(tiers) : NULL; r == 0 && item;
+	     item = json_next(item))
+		r = read_tier(rd, item);
 	for (const struct json *item = json_first(rd->cables); r == 0 && item;
 	     item = json_next(item))
 		r = read_cable(rd, item);

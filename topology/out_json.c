@@ -42,6 +42,29 @@ write_cable(struct jsonw *w, struct strbuf *sb, const struct topo *topo, uint32_
 	jsonw_end(w);
 }
 
+/* The tiers that do not hash; nothing if all do, which is the default. */
+static void
+write_tiers(struct jsonw *w, const struct topo *topo)
+{
+	bool is_open = false;
+
+	for (uint32_t tier = 1; tier <= TOPO_MAX_TIER; tier++) {
+		enum topo_balance balance = topo_balance(topo, tier);
+
+		if (balance == TOPO_BALANCE_HASH)
+			continue;
+		if (!is_open)
+			jsonw_array(w, "tiers");
+		is_open = true;
+		jsonw_flat_object(w, NULL);
+		jsonw_int(w, "tier", tier);
+		jsonw_str(w, "balance", topo_balance_names[balance]);
+		jsonw_end(w);
+	}
+	if (is_open)
+		jsonw_end(w);
+}
+
 void
 topo_json_write(const struct topo *topo, FILE *out)
 {
@@ -66,6 +89,8 @@ topo_json_write(const struct topo *topo, FILE *out)
 			jsonw_end(&w);
 		}
 		jsonw_end(&w);
+		if (!is_host)
+			write_tiers(&w, topo);
 	}
 	jsonw_array(&w, "cables");
 	for (uint32_t i = 0; i < topo_n_links(topo); i++) {

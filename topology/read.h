@@ -68,7 +68,7 @@ int topo_read(const char *file, const char *text, size_t length,
 /*
  * {"schema":"antiphase.topology/1","name":...,"switches":[{"name":...,"tier":1}],
  * "hosts":[{"name":...,"slots":8}],"cables":[{"a":"h0:p0","b":"leaf0:p0",
- * "gbps":50}]}; see docs/json.md.
+ * "gbps":50}]}, and perhaps "tiers":[{"tier":1,"balance":"spray"}]; see docs/json.md.
  */
 int topo_json_read(const char *file, const char *text, size_t length,
 		   const struct topo_read_opts *opts, struct topo **ret_topo,

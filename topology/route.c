@@ -22,34 +22,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
 #include "lib/base/vec.h"
-#include "topology/topo.h"
-
-#define FAR 255 /* A distance: no path. */
-
-/* Distances to one leaf, by switch number. */
-struct route_table {
-	uint8_t *down; /* Owned, together with 'all'. */
-	uint8_t *all;
-};
-
-struct route_hop {
-	uint32_t link, to; /* 'to' is a switch number. */
-};
-
-struct routes {
-	struct topo *topo; /* One reference is owned. */
-	uint64_t seed;
-	uint32_t n_switches;
-	uint32_t *switches;         /* Owned.  Node ids by switch number. */
-	uint8_t *tiers;             /* Owned.  By switch number. */
-	uint32_t *switch_numbers;   /* Owned.  By node id; TOPO_NONE for hosts. */
-	uint32_t *by_tier;          /* Owned.  Switch numbers by ascending tier. */
-	uint32_t *hop_first;        /* Owned.  n_switches + 1. */
-	struct route_hop *hops;     /* Owned.  Between switches, by link id. */
-	uint32_t *in_first;         /* Owned.  n_hosts + 1. */
-	uint32_t *in_links;         /* Owned.  Into host i: [first[i], first[i + 1]). */
-	struct route_table *tables; /* Owned.  By switch number; made on demand. */
-};
+#include "topology/route_priv.h"
 
 /* Numbers the switches, and sorts them by tier (counting sort). */
 static void
@@ -139,6 +112,8 @@ routes_new(struct topo *topo, uint64_t seed)
 	index_hops(r);
 	index_host_links(r);
 	r->tables = xcalloc((size_t)r->n_switches + 1, sizeof *r->tables);
+	for (uint32_t tier = 1; tier <= TOPO_MAX_TIER; tier++)
+		r->spreads |= topo_balance(topo, tier) != TOPO_BALANCE_HASH;
 	return r;
 }
 
@@ -150,6 +125,7 @@ routes_free(struct routes *r)
 	for (uint32_t i = 0; i < r->n_switches; i++)
 		free(r->tables[i].down);
 	free(r->tables);
+	free(r->spread_places);
 	free(r->in_links);
 	free(r->in_first);
 	free(r->hops);
@@ -171,12 +147,11 @@ routes_n_links(const struct routes *r)
 static uint8_t
 nearer(uint8_t best, uint8_t beyond)
 {
-	return beyond != FAR && beyond + 1 < best ? (uint8_t)(beyond + 1) : best;
+	return beyond != ROUTE_FAR && beyond + 1 < best ? (uint8_t)(beyond + 1) : best;
 }
 
-/* The distances to the leaf with that switch number. */
-static const struct route_table *
-table_to(struct routes *r, uint32_t leaf)
+const struct route_table *
+route_table_to(struct routes *r, uint32_t leaf)
 {
 	struct route_table *t = &r->tables[leaf];
 
@@ -184,7 +159,7 @@ table_to(struct routes *r, uint32_t leaf)
 		return t;
 	t->down = xcalloc(2, r->n_switches);
 	t->all = t->down + r->n_switches;
-	memset(t->down, FAR, (size_t)2 * r->n_switches);
+	memset(t->down, ROUTE_FAR, (size_t)2 * r->n_switches);
 	t->down[leaf] = 0;
 	for (uint32_t i = 0; i < r->n_switches; i++) {
 		uint32_t v = r->by_tier[i], tier = r->tiers[v];
@@ -212,69 +187,45 @@ table_to(struct routes *r, uint32_t leaf)
 	return t;
 }
 
-/*
- * True if 'hop' from switch 'v' lies on a shortest path.  'is_up' says whether
- * the path has only gone up so far, and is changed to what holds after the hop.
- */
-static bool
-hop_is_short(const struct routes *r, const struct route_table *t, uint32_t v,
-	     const struct route_hop *hop, bool *is_up)
-{
-	uint32_t tier = r->tiers[v], w_tier = r->tiers[hop->to];
-	uint8_t left = *is_up ? t->all[v] : t->down[v];
-	uint8_t beyond;
-
-	if (w_tier >= tier && !*is_up)
-		return false;
-	*is_up = w_tier > tier;
-	beyond = *is_up ? t->all[hop->to] : t->down[hop->to];
-	return beyond != FAR && beyond + 1 == left;
-}
-
-/* Links from host 'source' over the link 'in' to its host; FAR if none. */
-static unsigned
-hops_over(struct routes *r, uint32_t source, uint32_t in)
+unsigned
+route_hops_over(struct routes *r, uint32_t source, uint32_t in)
 {
 	uint32_t last = topo_link(r->topo, in)->from;
 	const struct route_table *t;
 	const uint32_t *out;
 	size_t n_out;
-	unsigned best = FAR;
+	unsigned best = ROUTE_FAR;
 
 	if (last == source)
 		return 1;
 	if (r->switch_numbers[last] == TOPO_NONE)
-		return FAR;
-	t = table_to(r, r->switch_numbers[last]);
+		return ROUTE_FAR;
+	t = route_table_to(r, r->switch_numbers[last]);
 	out = topo_links_out(r->topo, source, &n_out);
 	for (size_t i = 0; i < n_out; i++) {
 		uint32_t v = r->switch_numbers[topo_link(r->topo, out[i])->to];
 
-		if (v != TOPO_NONE && t->all[v] != FAR && t->all[v] + 2u < best)
+		if (v != TOPO_NONE && t->all[v] != ROUTE_FAR && t->all[v] + 2u < best)
 			best = t->all[v] + 2u;
 	}
 	return best;
 }
 
-/*
- * The fewest hops from host to host, and in '*ret_n' the number of links into the
- * destination with that distance.
- */
-static unsigned
-hops_between(struct routes *r, uint32_t source, uint32_t destination, size_t *ret_n)
+unsigned
+route_hops_between(struct routes *r, uint32_t source, uint32_t destination, size_t *ret_n)
 {
 	uint32_t host = topo_host_number(r->topo, destination);
-	unsigned best = FAR;
+	unsigned best = ROUTE_FAR;
 
 	*ret_n = 0;
 	for (uint32_t i = r->in_first[host]; i < r->in_first[host + 1]; i++) {
-		unsigned hops = hops_over(r, source, r->in_links[i]);
+		unsigned hops = route_hops_over(r, source, r->in_links[i]);
 
 		if (hops < best) {
 			best = hops;
 			*ret_n = 0;
 		}
-		*ret_n += hops == best && hops != FAR;
+		*ret_n += hops == best && hops != ROUTE_FAR;
 	}
 	return best;
 }
@@ -288,7 +239,7 @@ choose_in(struct routes *r, uint32_t source, uint32_t destination, unsigned hops
 	size_t left = port % n;
 
 	for (;; i++) {
-		if (hops_over(r, source, r->in_links[i]) == hops && left-- == 0)
+		if (route_hops_over(r, source, r->in_links[i]) == hops && left-- == 0)
 			return r->in_links[i];
 	}
 }
@@ -315,17 +266,8 @@ choose_out(const struct routes *r, const struct route_table *t, uint32_t source,
 	}
 }
 
-/* How a path chooses among equally short links. */
-struct choice {
-	uint16_t port;
-	bool is_numbered; /* By 'number'; else by the hash. */
-	uint64_t hash;    /* Of the two hosts. */
-	uint64_t number;  /* What is left of the path's number. */
-	uint64_t n_paths; /* Product of the numbers of links to choose from. */
-};
-
 static uint64_t
-choose(struct choice *choice, uint32_t node, uint64_t n)
+choose(struct route_choice *choice, uint32_t node, uint64_t n)
 {
 	uint64_t index = choice->number % n;
 
@@ -338,10 +280,9 @@ choose(struct choice *choice, uint32_t node, uint64_t n)
 	return index;
 }
 
-/* The link that the path takes from switch 'v'; there is at least one. */
-static const struct route_hop *
-choose_hop(const struct routes *r, const struct route_table *t, uint32_t v,
-	   struct choice *choice, bool *is_up)
+const struct route_hop *
+route_choose_hop(const struct routes *r, const struct route_table *t, uint32_t v,
+		 struct route_choice *choice, bool *is_up)
 {
 	const struct route_hop *hops = r->hops;
 	uint64_t n = 0;
@@ -349,52 +290,71 @@ choose_hop(const struct routes *r, const struct route_table *t, uint32_t v,
 	for (uint32_t i = r->hop_first[v]; i < r->hop_first[v + 1]; i++) {
 		bool up = *is_up;
 
-		n += hop_is_short(r, t, v, &hops[i], &up);
+		n += route_hop_is_short(r, t, v, &hops[i], &up);
 	}
 	BUG_ON(!n);
 	n = choose(choice, r->switches[v], n);
 	for (uint32_t i = r->hop_first[v];; i++) {
 		bool up = *is_up;
 
-		if (hop_is_short(r, t, v, &hops[i], &up) && n-- == 0) {
+		if (route_hop_is_short(r, t, v, &hops[i], &up) && n-- == 0) {
 			*is_up = up;
 			return &hops[i];
 		}
 	}
 }
 
-static int
-find_path(struct routes *r, uint32_t source, uint32_t destination,
-	  struct choice *choice, uint32_t *ret_links, size_t *ret_n)
+int
+route_find_ends(struct routes *r, uint32_t source, uint32_t destination, uint16_t port,
+		struct route_ends *ret_ends)
 {
 	uint32_t from = topo_host_number(r->topo, source);
 	uint32_t to = topo_host_number(r->topo, destination);
-	const struct route_table *t;
-	bool is_up = true;
-	unsigned hops;
-	uint32_t in, v;
+	struct route_ends ends = { .n_hops = 0 };
 	size_t n;
 
 	if (from == TOPO_NONE || to == TOPO_NONE)
 		return -EINVAL;
 	if (source == destination) {
-		*ret_n = 0;
+		*ret_ends = ends;
 		return 0;
 	}
-	choice->hash = rng_mix(r->seed ^ ((uint64_t)from << 32 | to));
-	hops = hops_between(r, source, destination, &n);
-	if (hops == FAR)
+	ends.hash = rng_mix(r->seed ^ ((uint64_t)from << 32 | to));
+	ends.n_hops = route_hops_between(r, source, destination, &n);
+	if (ends.n_hops == ROUTE_FAR)
 		return -EHOSTUNREACH;
-	in = choose_in(r, source, destination, hops, n, choice->port);
-	*ret_n = hops;
-	ret_links[hops - 1] = in;
-	if (hops == 1)
+	ends.in = choose_in(r, source, destination, ends.n_hops, n, port);
+	if (ends.n_hops > 1) {
+		ends.t = route_table_to(
+			r, r->switch_numbers[topo_link(r->topo, ends.in)->from]);
+		ends.out = choose_out(r, ends.t, source, ends.n_hops - 2, port);
+	}
+	*ret_ends = ends;
+	return 0;
+}
+
+static int
+find_path(struct routes *r, uint32_t source, uint32_t destination,
+	  struct route_choice *choice, uint32_t *ret_links, size_t *ret_n)
+{
+	struct route_ends ends;
+	bool is_up = true;
+	uint32_t v;
+	int error = route_find_ends(r, source, destination, choice->port, &ends);
+
+	if (error < 0)
+		return error;
+	choice->hash = ends.hash;
+	*ret_n = ends.n_hops;
+	if (ends.n_hops > 0)
+		ret_links[ends.n_hops - 1] = ends.in;
+	if (ends.n_hops < 2)
 		return 0;
-	t = table_to(r, r->switch_numbers[topo_link(r->topo, in)->from]);
-	ret_links[0] = choose_out(r, t, source, hops - 2, choice->port);
-	v = r->switch_numbers[topo_link(r->topo, ret_links[0])->to];
-	for (unsigned i = 1; i < hops - 1; i++) {
-		const struct route_hop *hop = choose_hop(r, t, v, choice, &is_up);
+	ret_links[0] = ends.out;
+	v = r->switch_numbers[topo_link(r->topo, ends.out)->to];
+	for (unsigned i = 1; i < ends.n_hops - 1; i++) {
+		const struct route_hop *hop =
+			route_choose_hop(r, ends.t, v, choice, &is_up);
 
 		ret_links[i] = hop->link;
 		v = hop->to;
@@ -406,7 +366,7 @@ int
 routes_path(struct routes *r, uint32_t source, uint32_t destination, uint16_t port,
 	    uint32_t *ret_links, size_t *ret_n)
 {
-	struct choice choice = { .port = port };
+	struct route_choice choice = { .port = port };
 
 	return find_path(r, source, destination, &choice, ret_links, ret_n);
 }
@@ -416,7 +376,7 @@ routes_numbered_path(struct routes *r, uint32_t source, uint32_t destination,
 		     uint16_t port, uint32_t number, uint32_t *ret_links, size_t *ret_n,
 		     uint32_t *ret_n_paths)
 {
-	struct choice choice = {
+	struct route_choice choice = {
 		.port = port, .is_numbered = true, .number = number, .n_paths = 1
 	};
 	int error = find_path(r, source, destination, &choice, ret_links, ret_n);
@@ -456,69 +416,6 @@ routes_n_hops(struct routes *r, uint32_t source, uint32_t destination)
 	    topo_host_number(r->topo, destination) == TOPO_NONE ||
 	    source == destination)
 		return 0;
-	hops = hops_between(r, source, destination, &n);
-	return hops == FAR ? 0 : hops;
-}
-
-/*
- * Counts the shortest paths from every switch to the leaf of table 't': into
- * 'n_all' those that may still go up, into 'n_down' those that may not.
- */
-static void
-count_to_leaf(const struct routes *r, const struct route_table *t, double *n_down,
-	      double *n_all)
-{
-	for (int pass = 0; pass < 2; pass++) {
-		bool may_go_up = pass == 1;
-		double *counts = may_go_up ? n_all : n_down;
-
-		for (uint32_t i = 0; i < r->n_switches; i++) {
-			uint32_t v = r->by_tier[may_go_up ? r->n_switches - 1 - i : i];
-
-			counts[v] = (may_go_up ? t->all[v] : t->down[v]) == 0;
-			for (uint32_t j = r->hop_first[v]; j < r->hop_first[v + 1];
-			     j++) {
-				uint32_t w = r->hops[j].to;
-				bool is_up = may_go_up;
-
-				if (hop_is_short(r, t, v, &r->hops[j], &is_up))
-					counts[v] += is_up ? n_all[w] : n_down[w];
-			}
-		}
-	}
-}
-
-double
-routes_n_paths(struct routes *r, uint32_t source, uint32_t destination)
-{
-	double *counts, n_paths = 0;
-	uint32_t host = topo_host_number(r->topo, destination);
-	const uint32_t *out;
-	size_t n, n_out;
-	unsigned hops;
-
-	if (!routes_n_hops(r, source, destination))
-		return 0;
-	hops = hops_between(r, source, destination, &n);
-	if (hops == 1)
-		return (double)n;
-	counts = xcalloc((size_t)2 * r->n_switches, sizeof *counts);
-	out = topo_links_out(r->topo, source, &n_out);
-	for (uint32_t i = r->in_first[host]; i < r->in_first[host + 1]; i++) {
-		uint32_t last = topo_link(r->topo, r->in_links[i])->from;
-		const struct route_table *t;
-
-		if (hops_over(r, source, r->in_links[i]) != hops)
-			continue;
-		t = table_to(r, r->switch_numbers[last]);
-		count_to_leaf(r, t, counts, counts + r->n_switches);
-		for (size_t j = 0; j < n_out; j++) {
-			uint32_t v = r->switch_numbers[topo_link(r->topo, out[j])->to];
-
-			if (v != TOPO_NONE && t->all[v] == hops - 2)
-				n_paths += counts[r->n_switches + v];
-		}
-	}
-	free(counts);
-	return n_paths;
+	hops = route_hops_between(r, source, destination, &n);
+	return hops == ROUTE_FAR ? 0 : hops;
 }

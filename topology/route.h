@@ -23,12 +23,18 @@
  * interface.  With rails, consecutive ports therefore use one rail after the other, the
  * same rail at both ends.
  *
+ * Switches of a tier that sprays packets or routes adaptively (topo_balance()) do not
+ * hash: they use all equally short links at once.  The paths of a flow are then those
+ * that remain when every hashing switch takes its one link, and the flow is spread
+ * equally over them.  routes_path() still is what one packet might take.
+ *
  * Distances are kept per destination leaf and computed on demand:
  * O(switches + links between them) per new leaf.
  */
 #ifndef TOPOLOGY_ROUTE_H
 #define TOPOLOGY_ROUTE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -61,7 +67,8 @@ int routes_path(struct routes *routes, uint32_t source, uint32_t destination,
  * with the quotient.  '*ret_n_paths' is the product of these n along the path, at most
  * ROUTE_MAX_PATHS.  Where all switches of a tier have the same n, as in leaf-spine
  * fabrics and fat trees, the numbers 0 to '*ret_n_paths' - 1 are all paths between the
- * two interfaces, each once.  'port' only chooses the interfaces.
+ * two interfaces, each once; elsewhere some numbers may name the same path.  'port' only
+ * chooses the interfaces.
  */
 int routes_numbered_path(struct routes *routes, uint32_t source, uint32_t destination,
 			 uint16_t port, uint32_t number, uint32_t *ret_links,
@@ -84,5 +91,34 @@ size_t routes_n_hops(struct routes *routes, uint32_t source, uint32_t destinatio
  * since it multiplies up with the tiers.
  */
 double routes_n_paths(struct routes *routes, uint32_t source, uint32_t destination);
+
+/* Whether a tier sprays packets or routes adaptively. */
+bool routes_are_spread(const struct routes *routes);
+
+/*
+ * Calls 'visit' for each link of the flow's paths with the share of the flow that
+ * crosses it, source first.  Without spraying tiers these are the links of
+ * routes_path(), each with share 1.  A link that paths cross both while they may go up
+ * and while they may not, which takes cables that skip a tier, is visited twice: shares
+ * add up.  '*ret_n_paths' (may be NULL) is the number of paths over which the flow is
+ * spread.  Returns as routes_path().  O(links of these paths).
+ */
+int routes_spread(struct routes *routes, uint32_t source, uint32_t destination,
+		  uint16_t port,
+		  void (*visit)(void *ctx, uint32_t link, double share), void *ctx,
+		  double *ret_n_paths);
+
+/*
+ * Calls 'visit' for each of these paths; for 'n_max' of them if there are more.  The n
+ * paths are numbered by their links' ids, first link first; number i of the 'n_max' is
+ * i n / n_max + port mod (n / n_max), so that they use all links of a switch equally
+ * often as far as that is possible, and the next port uses others.  '*ret_n' is how many
+ * were visited.  Returns as routes_path(), or -EINVAL if 'n_max' is 0.
+ * O(links of these paths + n_max * links of switches on them).
+ */
+int routes_spread_paths(struct routes *routes, uint32_t source, uint32_t destination,
+			uint16_t port, size_t n_max,
+			void (*visit)(void *ctx, const uint32_t *links, size_t n),
+			void *ctx, size_t *ret_n);
 
 #endif

@@ -214,6 +214,7 @@ announce_plan(struct service *s, const struct topo_changes *changes)
 	jsonw_int(&text.w, "links_added", changes->n_links_added);
 	jsonw_int(&text.w, "links_removed", changes->n_links_removed);
 	jsonw_int(&text.w, "links_changed", changes->n_links_changed);
+	jsonw_int(&text.w, "tiers_changed", changes->n_tiers_changed);
 	end_change(s, &text, SERVICE_CHANGE_PLAN);
 }
 

@@ -17,6 +17,8 @@
 #include "lib/base/strtab.h"
 #include "lib/base/vec.h"
 
+const char *const topo_balance_names[] = { "hash", "spray", "adaptive", NULL };
+
 /* From a 64-bit key to a link, open addressing with linear probing. */
 struct port_map {
 	uint64_t *keys;  /* Owned.  node << 32 | port. */
@@ -32,6 +34,7 @@ struct topo_builder {
 	VEC(struct topo_node) nodes; /* Names belong to 'node_names'. */
 	VEC(struct topo_link) links; /* Port names belong to 'port_names'. */
 	struct port_map out, in;     /* Links that leave, and enter, at a port. */
+	enum topo_balance balances[TOPO_MAX_TIER + 1]; /* By tier. */
 };
 
 struct topo {
@@ -48,6 +51,7 @@ struct topo {
 	uint32_t *out_first;    /* Owned.  n_nodes + 1: see 'out_links'. */
 	uint32_t *out_links;    /* Owned.  Of node i: [first[i], first[i + 1]). */
 	struct port_map out;
+	enum topo_balance balances[TOPO_MAX_TIER + 1]; /* By tier. */
 };
 
 /* Slot of 'key', or the free one where it would go. */
@@ -196,6 +200,15 @@ topo_builder_switch(struct topo_builder *b, const char *name, uint32_t tier,
 	return add_node(b, name, node, ret_node);
 }
 
+int
+topo_builder_balance(struct topo_builder *b, uint32_t tier, enum topo_balance balance)
+{
+	if (tier < 1 || tier > TOPO_MAX_TIER || balance >= TOPO_N_BALANCES)
+		return -EINVAL;
+	b->balances[tier] = balance;
+	return 0;
+}
+
 static bool
 capacity_is_valid(double bps)
 {
@@ -324,6 +337,7 @@ topo_builder_finish(struct topo_builder *b)
 	topo->links = b->links.items;
 	topo->n_links = (uint32_t)b->links.n;
 	topo->out = b->out;
+	memcpy(topo->balances, b->balances, sizeof topo->balances);
 	port_map_fini(&b->in);
 	free(b);
 	index_links(topo);
@@ -395,6 +409,12 @@ topo_link(const struct topo *topo, uint32_t link)
 {
 	BUG_ON(link >= topo->n_links);
 	return &topo->links[link];
+}
+
+enum topo_balance
+topo_balance(const struct topo *topo, uint32_t tier)
+{
+	return tier <= TOPO_MAX_TIER ? topo->balances[tier] : TOPO_BALANCE_HASH;
 }
 
 const uint32_t *

@@ -41,6 +41,20 @@ enum topo_kind {
 	TOPO_SWITCH,
 };
 
+/*
+ * How a switch chooses among several equally short next links.  Where it does not hash,
+ * these links act as one: a flow loads each with its share (route.h).
+ */
+enum topo_balance {
+	TOPO_BALANCE_HASH,     /* One link a flow, by a hash (ECMP). */
+	TOPO_BALANCE_SPRAY,    /* Packet by packet over all of them. */
+	TOPO_BALANCE_ADAPTIVE, /* By their load, packet or flowlet. */
+	TOPO_N_BALANCES,
+};
+
+/* "hash", "spray", "adaptive"; NULL-terminated. */
+extern const char *const topo_balance_names[TOPO_N_BALANCES + 1];
+
 struct topo_node {
 	const char *name; /* Borrowed from the snapshot; unique in it. */
 	enum topo_kind kind;
@@ -73,6 +87,13 @@ int topo_builder_host(struct topo_builder *builder, const char *name, uint32_t n
 int topo_builder_switch(struct topo_builder *builder, const char *name, uint32_t tier,
 			uint32_t *ret_node);
 
+/*
+ * Says how the switches of a tier balance; the default is TOPO_BALANCE_HASH.  Returns 0
+ * or -EINVAL for a tier that is not 1 to TOPO_MAX_TIER or an unknown balance.
+ */
+int topo_builder_balance(struct topo_builder *builder, uint32_t tier,
+			 enum topo_balance balance);
+
 /* True for 1 to TOPO_MAX_NAME letters, digits and "._-/+@". */
 bool topo_name_is_valid(const char *name);
 
@@ -103,6 +124,9 @@ uint32_t topo_n_links(const struct topo *topo);
 uint32_t topo_n_hosts(const struct topo *topo);
 const struct topo_node *topo_node(const struct topo *topo, uint32_t node);
 const struct topo_link *topo_link(const struct topo *topo, uint32_t link);
+
+/* How switches of that tier balance; TOPO_BALANCE_HASH for a tier without any. */
+enum topo_balance topo_balance(const struct topo *topo, uint32_t tier);
 
 /* The hosts' node ids, ascending; '*ret_n' of them.  Borrowed. */
 const uint32_t *topo_hosts(const struct topo *topo, size_t *ret_n);

@@ -282,43 +282,66 @@ traffic_map_job_hosts(const struct live *live, const struct topo *topo,
 	return nodes.items;
 }
 
-/* A flow with its path. */
-struct routed_flow {
-	uint32_t links[ROUTE_MAX_HOPS];
-	size_t n_links;
+/* What a flow sends over one link of its paths. */
+struct flow_load {
+	uint32_t first; /* The first link of its paths. */
+	uint32_t link;  /* Another one. */
 	double bytes;
 };
 
+/* The flows of one job. */
+struct flow_loads {
+	VEC(struct flow_load) loads; /* Of one flow after the other. */
+	VEC(uint32_t) firsts;        /* One a flow. */
+	bool is_first;               /* The next link is the first of a flow. */
+	double bytes;                /* Of that flow. */
+};
+
+static void
+take_link(void *ctx, uint32_t link, double share)
+{
+	struct flow_loads *flows = ctx;
+
+	if (flows->is_first)
+		vec_push(&flows->firsts, link);
+	else
+		vec_push(&flows->loads,
+			 ((struct flow_load){ flows->firsts.items[flows->firsts.n - 1],
+					      link, flows->bytes * share }));
+	flows->is_first = false;
+}
+
 /* Adds the flows' parts of all links but the first, which hosts measure. */
 static void
-add_flows(struct traffic_map_finder *f, uint32_t job, const struct routed_flow *routed,
-	  size_t n, double *out_bytes)
+add_loads(struct traffic_map_finder *f, uint32_t job, const struct flow_loads *flows)
 {
-	for (size_t i = 0; i < n; i++)
-		out_bytes[routed[i].links[0]] += routed[i].bytes;
-	for (size_t i = 0; i < n; i++) {
-		uint32_t first = routed[i].links[0];
-		uint32_t interface = f->interface_of_link[first];
-		uint32_t series =
-			interface == UINT32_MAX
-				? UINT32_MAX
-				: live_find_series(f->live, interface, job, TELE_TX);
+	uint32_t first = UINT32_MAX, series = UINT32_MAX;
 
-		for (size_t k = 1; k < routed[i].n_links && series != UINT32_MAX; k++)
-			add_part(f, routed[i].links[k], job, series, false,
-				 routed[i].bytes / out_bytes[first]);
+	for (size_t i = 0; i < flows->loads.n; i++) {
+		const struct flow_load *load = &flows->loads.items[i];
+
+		if (load->first != first) {
+			uint32_t interface = f->interface_of_link[load->first];
+
+			first = load->first;
+			series = interface == UINT32_MAX
+					 ? UINT32_MAX
+					 : live_find_series(f->live, interface, job,
+							    TELE_TX);
+		}
+		if (series != UINT32_MAX)
+			add_part(f, load->link, job, series, false,
+				 load->bytes / f->out_bytes[first]);
 	}
-	for (size_t i = 0; i < n; i++)
-		out_bytes[routed[i].links[0]] = 0;
 }
 
 static void
 add_job(struct traffic_map_finder *f, uint32_t job)
 {
 	uint16_t port = f->ports[job];
+	struct flow_loads loads = { .loads = VEC_EMPTY, .firsts = VEC_EMPTY };
 	struct collective_flows flows;
-	struct routed_flow *routed;
-	size_t n_hosts, n = 0;
+	size_t n_hosts;
 	uint32_t *hosts =
 		traffic_map_job_hosts(f->live, f->topo, f->traffic, job, &n_hosts);
 
@@ -327,20 +350,23 @@ add_job(struct traffic_map_finder *f, uint32_t job)
 		free(hosts);
 		return;
 	}
-	routed = xcalloc(flows.n + 1, sizeof *routed);
 	for (size_t i = 0; i < flows.n; i++) {
 		const struct collective_flow *flow = &flows.flows[i];
 
-		routed[n].bytes = flow->bytes;
-		if (routes_path(f->routes, flow->source, flow->destination,
-				(uint16_t)(port + i), routed[n].links,
-				&routed[n].n_links) == 0 &&
-		    routed[n].n_links > 0)
-			n++;
+		loads.is_first = true;
+		loads.bytes = flow->bytes;
+		(void)routes_spread(f->routes, flow->source, flow->destination,
+				    (uint16_t)(port + i), take_link, &loads, NULL);
+		if (!loads.is_first)
+			f->out_bytes[loads.firsts.items[loads.firsts.n - 1]] +=
+				flow->bytes;
 	}
-	f->found.n_unplaced += n < flows.n;
-	add_flows(f, job, routed, n, f->out_bytes);
-	free(routed);
+	f->found.n_unplaced += loads.firsts.n < flows.n;
+	add_loads(f, job, &loads);
+	for (size_t i = 0; i < loads.firsts.n; i++)
+		f->out_bytes[loads.firsts.items[i]] = 0;
+	vec_free(&loads.loads);
+	vec_free(&loads.firsts);
 	free(hosts);
 	collective_flows_fini(&flows);
 }

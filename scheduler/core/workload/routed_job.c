@@ -25,26 +25,59 @@ scale_to_one_byte(struct collective_flows *flows)
 	flows->nic_bytes = 1;
 }
 
+/*
+ * The flows with their paths.  A flow over tiers that spray or route adaptively becomes
+ * parts: one for each of its paths, of equal bytes and weights.  Where these tiers are
+ * symmetric, all parts get the same rate, and together what one flow over links of
+ * summed capacity would get.
+ */
+struct router {
+	const struct collective_flow *flow; /* That is being routed. */
+	VEC(struct collective_flow) flows;
+	VEC(double) weights;
+	VEC(size_t) path_first;
+	VEC(uint32_t) links;
+};
+
+static void
+add_part(void *ctx, const uint32_t *links, size_t n)
+{
+	struct router *router = ctx;
+
+	for (size_t i = 0; i < n; i++)
+		vec_push(&router->links, links[i]);
+	vec_push(&router->path_first, router->links.n);
+	vec_push(&router->flows, *router->flow);
+	vec_push(&router->weights, 1);
+}
+
 /* Flow number i has source port first_port + i, as in footprint_make(). */
 static int
 find_paths(const struct work_job *job, struct routes *routes, struct routed_job *routed)
 {
-	uint32_t path[ROUTE_MAX_HOPS];
-	VEC(uint32_t) links = VEC_EMPTY;
-	size_t n;
+	struct router router = { 0 };
 	int r = 0;
 
-	routed->path_first = xcalloc(routed->flows.n + 1, sizeof *routed->path_first);
+	vec_push(&router.path_first, 0);
 	for (size_t i = 0; i < routed->flows.n && r == 0; i++) {
-		const struct collective_flow *flow = &routed->flows.flows[i];
+		size_t first = router.flows.n, n;
 
-		r = routes_path(routes, flow->source, flow->destination,
-				(uint16_t)(job->first_port + i), path, &n);
-		for (size_t k = 0; r == 0 && k < n; k++)
-			vec_push(&links, path[k]);
-		routed->path_first[i + 1] = links.n;
+		router.flow = &routed->flows.flows[i];
+		r = routes_spread_paths(routes, router.flow->source,
+					router.flow->destination,
+					(uint16_t)(job->first_port + i),
+					WORK_MAX_PARTS, add_part, &router, &n);
+		for (size_t k = first; r == 0 && k < router.flows.n; k++) {
+			router.flows.items[k].bytes /= (double)n;
+			router.weights.items[k] /= (double)n;
+		}
 	}
-	routed->path_links = links.items;
+	free(routed->flows.flows);
+	routed->flows.flows = router.flows.items;
+	routed->flows.n = router.flows.n;
+	routed->weights = router.weights.items;
+	routed->path_first = router.path_first.items;
+	routed->path_links = router.links.items;
 	return r;
 }
 
@@ -62,10 +95,10 @@ routed_job_make(const struct work_job *job, const uint32_t *hosts,
 		return r;
 	if (routed.flows.n)
 		scale_to_one_byte(&routed.flows);
-	r = find_paths(job, routes, &routed);
+	r = footprint_make(routes, &routed.flows, job->first_port, &routed.footprint,
+			   NULL);
 	if (r == 0)
-		r = footprint_make(routes, &routed.flows, job->first_port,
-				   &routed.footprint, NULL);
+		r = find_paths(job, routes, &routed);
 	if (r < 0) {
 		routed_job_fini(&routed);
 		return r;
@@ -83,6 +116,7 @@ routed_job_fini(struct routed_job *routed)
 	footprint_fini(&routed->footprint);
 	free(routed->path_links);
 	free(routed->path_first);
+	free(routed->weights);
 	*routed = (struct routed_job){ 0 };
 }
 
@@ -103,7 +137,7 @@ lay_segment(const struct work_segment *segment, const struct routed_job *routed,
 					      routed->path_first[i]),
 			.bytes = share * segment->nic_bytes,
 			.cap_bps = share * segment->cap_bps,
-			.weight = 1,
+			.weight = routed->weights[i],
 		};
 	}
 }

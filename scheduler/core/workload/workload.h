@@ -33,6 +33,11 @@ struct routes;
 #define WORK_MAX_SEGMENTS   1024
 #define WORK_MAX_JITTER     1.0  /* Standard deviation over the compute time. */
 #define WORK_MAX_BYTES      1e15 /* Of one segment. */
+/*
+ * Parts of a flow over tiers that spray: one for each path, or this many of its paths,
+ * evenly chosen.  Chosen: leaf-spines have fewer; each part costs the engine a flow.
+ */
+#define WORK_MAX_PARTS      64
 #define WORK_MAX_ALL_TO_ALL 2048 /* Hosts, as the flows are its square. */
 
 struct work_segment {
@@ -84,7 +89,12 @@ double work_job_jitter_of_profile(const struct work_job *job);
 
 /* A job with its flows on the fabric's links. */
 struct routed_job {
-	struct collective_flows flows; /* Per byte sent by the busiest interface. */
+	/*
+	 * Per byte sent by the busiest interface.  A flow that the fabric spreads over
+	 * several paths is several flows here, its parts, of equal bytes.
+	 */
+	struct collective_flows flows;
+	double *weights;      /* Owned.  By flow: 1 over the number of its parts. */
 	uint32_t *path_links; /* Owned.  Paths of the flows, one after another. */
 	size_t *path_first;   /* Owned.  Flow i: [first[i], first[i + 1]). */
 	struct footprint footprint;
