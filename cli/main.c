@@ -18,6 +18,7 @@ static const struct cli_verb *const verbs[] = {
 	&verb_explain,
 	&verb_links,
 	&verb_link,
+	&verb_path,
 	&verb_jobs,
 	&verb_job,
 	&verb_top,

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "cli/path_print.h"
 #include "cli/topology_io.h"
 #include "cli/topology_service.h"
 #include "cli/topology_verbs.h"
@@ -16,108 +17,18 @@
 #include "topology/collective.h"
 #include "topology/route.h"
 
-/* The largest integer that a double holds exactly. */
-#define MAX_SEED 9007199254740992.0
-
 /* ---- path ------------------------------------------------------------------------ */
-
-struct path {
-	const struct topo *topo;
-	uint32_t source, destination;
-	int64_t port, seed;
-	uint32_t links[ROUTE_MAX_HOPS];
-	size_t n;
-	double n_paths; /* 0: unreachable. */
-};
-
-static void
-path_json(const struct path *p)
-{
-	struct jsonw w;
-
-	jsonw_document(&w, stdout, "antiphase.topology_path/1");
-	jsonw_str(&w, "source", topo_node(p->topo, p->source)->name);
-	jsonw_str(&w, "destination", topo_node(p->topo, p->destination)->name);
-	jsonw_int(&w, "port", p->port);
-	jsonw_int(&w, "seed", p->seed);
-	jsonw_num(&w, "equal_paths", p->n_paths);
-	jsonw_array(&w, "links");
-	for (size_t i = 0; i < p->n; i++) {
-		topology_json_link(&w, p->topo, p->links[i]);
-		jsonw_end(&w);
-	}
-	jsonw_end(&w);
-	jsonw_end(&w);
-	jsonw_finish(&w);
-}
-
-static void
-path_text(const struct path *p)
-{
-	struct table t;
-
-	printf("%s to %s, source port %lld, ECMP seed %lld: ",
-	       topo_node(p->topo, p->source)->name,
-	       topo_node(p->topo, p->destination)->name, (long long)p->port,
-	       (long long)p->seed);
-	if (!p->n) {
-		puts("same host, no links");
-		return;
-	}
-	if (p->n_paths > 1)
-		printf("%zu links, one of %.10g shortest paths\n\n", p->n, p->n_paths);
-	else
-		printf("%zu links, the only shortest path\n\n", p->n);
-	table_init(&t, (const char *const[]){ "LINK", "%Gb/s", NULL });
-	for (size_t i = 0; i < p->n; i++)
-		topology_table_link(&t, p->topo, p->links[i]);
-	table_print(&t, stdout);
-	table_fini(&t);
-}
-
-/* Fills and prints 'p', whose fabric and options are known. */
-static int
-show_path(struct path *p, struct topo *topo, char **names, bool json)
-{
-	struct routes *routes;
-	struct err err = { 0 };
-	int r;
-
-	p->topo = topo;
-	p->source = topology_find_host(topo, names[0], &err);
-	if (p->source != TOPO_NONE)
-		p->destination = topology_find_host(topo, names[1], &err);
-	if (p->source == TOPO_NONE || p->destination == TOPO_NONE)
-		return cli_fail(-EINVAL, &err);
-	routes = routes_new(topo, (uint64_t)p->seed);
-	r = routes_path(routes, p->source, p->destination, (uint16_t)p->port, p->links,
-			&p->n);
-	p->n_paths = p->source == p->destination
-			     ? 1
-			     : routes_n_paths(routes, p->source, p->destination);
-	routes_free(routes);
-	if (json)
-		path_json(p);
-	else if (r == 0)
-		path_text(p);
-	else
-		fprintf(stderr,
-			"antiphase: no up-down path from %s to %s; run 'antiphase "
-			"topology check'\n",
-			names[0], names[1]);
-	return r == 0 ? CLI_OK : CLI_NO;
-}
 
 static int
 run_path(int argc, char **argv)
 {
-	struct path p = { .topo = NULL };
+	int64_t port = 0, seed = 0;
 	bool json = false;
 	const struct cli_opt opts[] = {
-		CLI_OPT("port", 'p', CLI_INT, &p.port, "N",
+		CLI_OPT("port", 'p', CLI_INT, &port, "N",
 			"source port of the flow (default: 0)", .max = 65535),
-		CLI_OPT("seed", 's', CLI_INT, &p.seed, "N",
-			"seed of the ECMP hash (default: 0)", .max = MAX_SEED),
+		CLI_OPT("seed", 's', CLI_INT, &seed, "N",
+			"seed of the ECMP hash (default: 0)", .max = PATH_MAX_SEED),
 		CLI_OPT("json", 'j', CLI_FLAG, &json, NULL, "print JSON"),
 		CLI_OPTS_END,
 	};
@@ -131,7 +42,7 @@ run_path(int argc, char **argv)
 	r = topology_load(argv[first], NULL, &topo, &err);
 	if (r < 0)
 		return topology_fail(r, &err);
-	r = show_path(&p, topo, argv + first + 1, json);
+	r = path_show(topo, argv + first + 1, port, seed, json);
 	topo_unref(topo);
 	return r;
 }
@@ -277,7 +188,7 @@ run_links_of(int argc, char **argv)
 		CLI_OPT("port", 'p', CLI_INT, &load.port, "N",
 			"source port of the first flow (default: 0)", .max = 65535),
 		CLI_OPT("seed", 's', CLI_INT, &load.seed, "N",
-			"seed of the ECMP hash (default: 0)", .max = MAX_SEED),
+			"seed of the ECMP hash (default: 0)", .max = PATH_MAX_SEED),
 		CLI_OPT("json", 'j', CLI_FLAG, &json, NULL, "print JSON"),
 		CLI_OPTS_END,
 	};

@@ -58,6 +58,12 @@ add_names(const struct topo *topo, uint32_t tier, struct strbuf *out)
 	vec_free(&names);
 }
 
+static const char *
+tier_balance(const struct topo *topo, uint32_t tier)
+{
+	return topo_balance_names[topo_balance(topo, tier)];
+}
+
 static void
 add_ratio_cell(struct table *t, const struct topo_tier *tier)
 {
@@ -69,16 +75,29 @@ add_ratio_cell(struct table *t, const struct topo_tier *tier)
 		table_cell(t, "%.4g:1", tier->most);
 }
 
+/* Without a tier that sprays or routes adaptively, the column would say nothing. */
+static bool
+all_tiers_hash(const struct topo *topo)
+{
+	for (uint32_t tier = 1; tier <= TOPO_MAX_TIER; tier++)
+		if (topo_balance(topo, tier) != TOPO_BALANCE_HASH)
+			return false;
+	return true;
+}
+
 static void
 print_tiers(const struct topo *topo)
 {
 	struct topo_tier tiers[TOPO_MAX_TIER + 1];
 	size_t n = topo_tiers(topo, tiers);
+	bool all_hash = all_tiers_hash(topo);
 	struct table t;
 
-	table_init(&t, (const char *const[]){ "%TIER", "%NODES", "%CABLES UP",
-					      "%DOWN Gb/s", "%UP Gb/s",
-					      "%OVERSUBSCRIPTION", "NAMES", NULL });
+	table_init(&t,
+		   (const char *const[]){ "%TIER", "%NODES", "%CABLES UP", "%DOWN Gb/s",
+					  "%UP Gb/s", "%OVERSUBSCRIPTION",
+					  all_hash ? "NAMES" : "BALANCE",
+					  all_hash ? NULL : "NAMES", NULL });
 	/* The highest tier on top, as in drawings. */
 	while (n-- > 0) {
 		struct strbuf names = STRBUF_EMPTY;
@@ -90,6 +109,10 @@ print_tiers(const struct topo *topo)
 		table_cell(&t, "%.10g", tiers[n].down_bps / 1e9);
 		table_cell(&t, "%.10g", tiers[n].up_bps / 1e9);
 		add_ratio_cell(&t, &tiers[n]);
+		if (!all_hash)
+			table_cell(&t, "%s",
+				   tiers[n].tier ? tier_balance(topo, tiers[n].tier)
+						 : "-");
 		table_cell(&t, "%.*s%s", MAX_NAMES_LENGTH, names.text,
 			   names.length > MAX_NAMES_LENGTH ? "..." : "");
 		strbuf_free(&names);
@@ -122,6 +145,9 @@ write_tiers(const struct topo *topo, struct jsonw *w)
 			jsonw_null(w, "least_oversubscription");
 			jsonw_null(w, "most_oversubscription");
 		}
+		/* Hosts do not forward. */
+		jsonw_str(w, "balance",
+			  tiers[i].tier ? tier_balance(topo, tiers[i].tier) : NULL);
 		jsonw_str(w, "names", names.text);
 		jsonw_end(w);
 		strbuf_free(&names);

@@ -16,6 +16,7 @@ extern const struct cli_verb verb_changes;
 extern const struct cli_verb verb_explain;
 extern const struct cli_verb verb_links;
 extern const struct cli_verb verb_link;
+extern const struct cli_verb verb_path;
 extern const struct cli_verb verb_jobs;
 extern const struct cli_verb verb_job;
 extern const struct cli_verb verb_top;

@@ -35,7 +35,7 @@ struct gen_leaf_spine {
 	uint32_t n_slots;        /* Of a host; 1. */
 	double host_bps;         /* GEN_DEFAULT_BPS. */
 	double uplink_bps; /* From the oversubscription, if it and n_spines are given; else host_bps. */
-	double oversubscription; /* Default: as the others imply. */
+	double oversubscription;   /* Default: as the others imply. */
 	enum topo_balance balance; /* Of all switches; hash. */
 };
 
@@ -52,12 +52,12 @@ int gen_leaf_spine(const struct gen_leaf_spine *options, struct topo **ret_topo,
  * cores j k/2 to (j + 1) k/2 - 1.
  */
 struct gen_fat_tree {
-	uint32_t k;              /* Even, at least 2; no default. */
-	uint32_t n_parallel;     /* Cables between the same two switches; 1. */
-	uint32_t n_slots;        /* Of a host; 1. */
-	double host_bps;         /* GEN_DEFAULT_BPS. */
-	double uplink_bps;       /* Of cables between switches; host_bps. */
-	double oversubscription; /* Of a leaf.  Default: as the others imply. */
+	uint32_t k;                /* Even, at least 2; no default. */
+	uint32_t n_parallel;       /* Cables between the same two switches; 1. */
+	uint32_t n_slots;          /* Of a host; 1. */
+	double host_bps;           /* GEN_DEFAULT_BPS. */
+	double uplink_bps;         /* Of cables between switches; host_bps. */
+	double oversubscription;   /* Of a leaf.  Default: as the others imply. */
 	enum topo_balance balance; /* Of all switches; hash. */
 };
 
@@ -70,16 +70,16 @@ int gen_fat_tree(const struct gen_fat_tree *options, struct topo **ret_topo,
  * "spine<i>".  One group needs no spine.
  */
 struct gen_rail {
-	uint32_t n_groups;        /* 1. */
-	uint32_t hosts_per_group; /* At least 1; no default. */
-	uint32_t n_rails;         /* Interfaces of a host; 8. */
-	uint32_t n_spines;        /* From the oversubscription (default 1:1),
+	uint32_t n_groups;         /* 1. */
+	uint32_t hosts_per_group;  /* At least 1; no default. */
+	uint32_t n_rails;          /* Interfaces of a host; 8. */
+	uint32_t n_spines;         /* From the oversubscription (default 1:1),
 				    * and none for one group. */
-	uint32_t n_parallel;      /* Cables from rail switch to spine; 1. */
-	uint32_t n_slots;         /* Of a host; n_rails. */
-	double host_bps;          /* Of one interface; GEN_DEFAULT_BPS. */
-	double uplink_bps;        /* As of a leaf-spine. */
-	double oversubscription;  /* Default: as the others imply. */
+	uint32_t n_parallel;       /* Cables from rail switch to spine; 1. */
+	uint32_t n_slots;          /* Of a host; n_rails. */
+	double host_bps;           /* Of one interface; GEN_DEFAULT_BPS. */
+	double uplink_bps;         /* As of a leaf-spine. */
+	double oversubscription;   /* Default: as the others imply. */
 	enum topo_balance balance; /* Of all switches; hash. */
 };
 
@@ -103,7 +103,7 @@ struct gen_three_tier {
 	double agg_uplink_bps;          /* From the aggregation's oversubscription. */
 	double access_oversubscription; /* 1, if the uplink is not given. */
 	double agg_oversubscription;    /* 1, likewise. */
-	enum topo_balance balance; /* Of all switches; hash. */
+	enum topo_balance balance;      /* Of all switches; hash. */
 };
 
 int gen_three_tier(const struct gen_three_tier *options, struct topo **ret_topo,

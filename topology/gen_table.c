@@ -15,15 +15,10 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
-#define OPTION(type, unit, kind, option, member, help, is_needed)                  \
-	{                                                                          \
-		option,                                                            \
-		type,                                                              \
-		unit,                                                              \
-		help,                                                              \
-		offsetof(struct kind, member),                                     \
-		is_needed,                                                         \
-		NULL                                                               \
+#define OPTION(type, unit, kind, option, member, help, is_needed)                   \
+	{                                                                           \
+		option, type, unit, help, offsetof(struct kind, member), is_needed, \
+			NULL                                                        \
 	}
 #define NEEDED(kind, option, member, help) \
 	OPTION(GEN_COUNT, "N", kind, option, member, help, true)
@@ -33,16 +28,12 @@
 	OPTION(GEN_GBPS, "GBPS", kind, option, member, help, false)
 #define RATIO(kind, option, member, help) \
 	OPTION(GEN_RATIO, "RATIO", kind, option, member, help, false)
-#define BALANCE(kind)                                                            \
-	{                                                                        \
-		"balance",                                                       \
-		GEN_WORD,                                                        \
-		"HOW",                                                           \
-		"how switches use equally short links: hash, spray or adaptive " \
-		"(hash)",                                                        \
-		offsetof(struct kind, balance),                                  \
-		false,                                                           \
-		topo_balance_names                                               \
+#define BALANCE(kind)                                                                    \
+	{                                                                                \
+		"balance", GEN_WORD, "HOW",                                              \
+			"how switches use equally short links: hash, spray or adaptive " \
+			"(hash)",                                                        \
+			offsetof(struct kind, balance), false, topo_balance_names        \
 	}
 
 static const struct gen_option leaf_spine_options[] = {

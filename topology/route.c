@@ -212,7 +212,8 @@ route_hops_over(struct routes *r, uint32_t source, uint32_t in)
 }
 
 unsigned
-route_hops_between(struct routes *r, uint32_t source, uint32_t destination, size_t *ret_n)
+route_hops_between(struct routes *r, uint32_t source, uint32_t destination,
+		   size_t *ret_n)
 {
 	uint32_t host = topo_host_number(r->topo, destination);
 	unsigned best = ROUTE_FAR;
@@ -266,13 +267,16 @@ choose_out(const struct routes *r, const struct route_table *t, uint32_t source,
 	}
 }
 
+/* Which of 'n' links switch 'v' takes. */
 static uint64_t
-choose(struct route_choice *choice, uint32_t node, uint64_t n)
+choose(const struct routes *r, uint32_t v, struct route_choice *choice, uint64_t n)
 {
 	uint64_t index = choice->number % n;
 
-	if (!choice->is_numbered)
-		return rng_mix(choice->hash + ((uint64_t)choice->port << 32) + node) %
+	if (!choice->is_numbered ||
+	    topo_balance(r->topo, r->tiers[v]) != TOPO_BALANCE_HASH)
+		return rng_mix(choice->hash + ((uint64_t)choice->port << 32) +
+			       r->switches[v]) %
 		       n;
 	choice->number /= n;
 	choice->n_paths = choice->n_paths > ROUTE_MAX_PATHS / n ? ROUTE_MAX_PATHS
@@ -293,7 +297,7 @@ route_choose_hop(const struct routes *r, const struct route_table *t, uint32_t v
 		n += route_hop_is_short(r, t, v, &hops[i], &up);
 	}
 	BUG_ON(!n);
-	n = choose(choice, r->switches[v], n);
+	n = choose(r, v, choice, n);
 	for (uint32_t i = r->hop_first[v];; i++) {
 		bool up = *is_up;
 

@@ -34,7 +34,6 @@
 #ifndef TOPOLOGY_ROUTE_H
 #define TOPOLOGY_ROUTE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -63,12 +62,13 @@ int routes_path(struct routes *routes, uint32_t source, uint32_t destination,
 
 /*
  * As routes_path(), but takes path 'number' instead of the one that hashing chooses: at
- * each switch with n equally short links, link 'number' mod n of them, and then goes on
- * with the quotient.  '*ret_n_paths' is the product of these n along the path, at most
- * ROUTE_MAX_PATHS.  Where all switches of a tier have the same n, as in leaf-spine
- * fabrics and fat trees, the numbers 0 to '*ret_n_paths' - 1 are all paths between the
- * two interfaces, each once; elsewhere some numbers may name the same path.  'port' only
- * chooses the interfaces.
+ * each hashing switch with n equally short links, link 'number' mod n of them, and then
+ * goes on with the quotient.  '*ret_n_paths' is the product of these n along the path,
+ * at most ROUTE_MAX_PATHS; tiers that spray do not count, since a flow cannot choose
+ * there.  Where all switches of a tier have the same n, as in leaf-spine fabrics and fat
+ * trees, the numbers 0 to '*ret_n_paths' - 1 are all paths between the two interfaces,
+ * each once; elsewhere some numbers may name the same path.  'port' only chooses the
+ * interfaces.
  */
 int routes_numbered_path(struct routes *routes, uint32_t source, uint32_t destination,
 			 uint16_t port, uint32_t number, uint32_t *ret_links,
@@ -92,9 +92,6 @@ size_t routes_n_hops(struct routes *routes, uint32_t source, uint32_t destinatio
  */
 double routes_n_paths(struct routes *routes, uint32_t source, uint32_t destination);
 
-/* Whether a tier sprays packets or routes adaptively. */
-bool routes_are_spread(const struct routes *routes);
-
 /*
  * Calls 'visit' for each link of the flow's paths with the share of the flow that
  * crosses it, source first.  Without spraying tiers these are the links of
@@ -104,9 +101,8 @@ bool routes_are_spread(const struct routes *routes);
  * spread.  Returns as routes_path().  O(links of these paths).
  */
 int routes_spread(struct routes *routes, uint32_t source, uint32_t destination,
-		  uint16_t port,
-		  void (*visit)(void *ctx, uint32_t link, double share), void *ctx,
-		  double *ret_n_paths);
+		  uint16_t port, void (*visit)(void *ctx, uint32_t link, double share),
+		  void *ctx, double *ret_n_paths);
 
 /*
  * Calls 'visit' for each of these paths; for 'n_max' of them if there are more.  The n

@@ -105,8 +105,9 @@ struct state {
 struct graph {
 	struct routes *routes;
 	struct route_ends ends;
-	VEC(struct state) states; /* Those that are farther from the source come later. */
-	VEC(struct edge) edges;   /* Of one state after the other, ascending by link. */
+	VEC(struct state)
+	states;                 /* Those that are farther from the source come later. */
+	VEC(struct edge) edges; /* Of one state after the other, ascending by link. */
 };
 
 /* Adds the link of 'hop' to the edges of the last state that has some. */
@@ -208,12 +209,6 @@ visit_links(struct graph *g, void (*visit)(void *ctx, uint32_t link, double shar
 	}
 }
 
-bool
-routes_are_spread(const struct routes *r)
-{
-	return r->spreads;
-}
-
 int
 routes_spread(struct routes *r, uint32_t source, uint32_t destination, uint16_t port,
 	      void (*visit)(void *ctx, uint32_t link, double share), void *ctx,
@@ -271,8 +266,8 @@ find_ranked(const struct graph *g, double rank, uint32_t *ret_links)
 int
 routes_spread_paths(struct routes *r, uint32_t source, uint32_t destination,
 		    uint16_t port, size_t n_max,
-		    void (*visit)(void *ctx, const uint32_t *links, size_t n), void *ctx,
-		    size_t *ret_n)
+		    void (*visit)(void *ctx, const uint32_t *links, size_t n),
+		    void *ctx, size_t *ret_n)
 {
 	uint32_t links[ROUTE_MAX_HOPS];
 	struct route_ends ends;

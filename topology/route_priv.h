@@ -34,7 +34,7 @@ struct routes {
 	uint32_t *in_links;         /* Owned.  Into host i: [first[i], first[i + 1]). */
 	struct route_table *tables; /* Owned.  By switch number; made on demand. */
 	bool spreads;               /* Some tier sprays or routes adaptively. */
-	uint32_t *spread_places;    /* Owned.  Scratch of route_paths.c; NULL: none yet. */
+	uint32_t *spread_places; /* Owned.  Scratch of route_paths.c; NULL: none yet. */
 };
 
 /* The interfaces of a flow, and what its switches hash. */

@@ -65,8 +65,8 @@ find_paths(const struct work_job *job, struct routes *routes, struct routed_job 
 		router.flow = &routed->flows.flows[i];
 		r = routes_spread_paths(routes, router.flow->source,
 					router.flow->destination,
-					(uint16_t)(job->first_port + i),
-					WORK_MAX_PARTS, add_part, &router, &n);
+					(uint16_t)(job->first_port + i), WORK_MAX_PARTS,
+					add_part, &router, &n);
 		for (size_t k = first; r == 0 && k < router.flows.n; k++) {
 			router.flows.items[k].bytes /= (double)n;
 			router.weights.items[k] /= (double)n;

@@ -29,10 +29,10 @@ struct topo;
 struct routes;
 
 /* Limits of jobs from outside. */
-#define WORK_MAX_JOBS       100000
-#define WORK_MAX_SEGMENTS   1024
-#define WORK_MAX_JITTER     1.0  /* Standard deviation over the compute time. */
-#define WORK_MAX_BYTES      1e15 /* Of one segment. */
+#define WORK_MAX_JOBS     100000
+#define WORK_MAX_SEGMENTS 1024
+#define WORK_MAX_JITTER   1.0  /* Standard deviation over the compute time. */
+#define WORK_MAX_BYTES    1e15 /* Of one segment. */
 /*
  * Parts of a flow over tiers that spray: one for each path, or this many of its paths,
  * evenly chosen.  Chosen: leaf-spines have fewer; each part costs the engine a flow.
