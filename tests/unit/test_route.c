@@ -7,76 +7,13 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
+#include "tests/unit/route_twin.h"
 #include "tests/unit/test.h"
 #include "topology/gen.h"
 #include "topology/route.h"
 #include "topology/topo.h"
 
-/*
- * The naive twin: a breadth-first search from one source over states (node, whether the
- * path has turned down), which counts shortest paths.
- */
-struct naive {
-	size_t *hops; /* SIZE_MAX: not reached.  State is 2 * node + turned. */
-	double *paths;
-};
-
-static bool
-step_is_allowed(const struct topo *topo, const struct topo_link *link, bool *turned,
-		uint32_t source)
-{
-	const struct topo_node *from = topo_node(topo, link->from);
-	const struct topo_node *to = topo_node(topo, link->to);
-
-	if (from->kind == TOPO_HOST && link->from != source)
-		return false;
-	if (to->tier > from->tier)
-		return !*turned;
-	if (to->tier == from->tier && *turned)
-		return false;
-	*turned = true;
-	return true;
-}
-
-static struct naive
-search(const struct topo *topo, uint32_t source)
-{
-	size_t n_states = 2 * (size_t)topo_n_nodes(topo), head = 0, tail = 0;
-	struct naive x = { xcalloc(n_states, sizeof(size_t)),
-			   xcalloc(n_states, sizeof(double)) };
-	uint32_t *queue = xcalloc(n_states, sizeof *queue);
-
-	for (size_t i = 0; i < n_states; i++)
-		x.hops[i] = SIZE_MAX;
-	x.hops[2 * source] = 0;
-	x.paths[2 * source] = 1;
-	queue[tail++] = 2 * source;
-	while (head < tail) {
-		uint32_t state = queue[head++];
-		size_t n;
-		const uint32_t *out = topo_links_out(topo, state / 2, &n);
-
-		for (size_t i = 0; i < n; i++) {
-			const struct topo_link *link = topo_link(topo, out[i]);
-			bool turned = state % 2;
-			uint32_t next;
-
-			if (!step_is_allowed(topo, link, &turned, source))
-				continue;
-			next = 2 * link->to + turned;
-			if (x.hops[next] == SIZE_MAX) {
-				x.hops[next] = x.hops[state] + 1;
-				queue[tail++] = next;
-			}
-			if (x.hops[next] == x.hops[state] + 1)
-				x.paths[next] += x.paths[state];
-		}
-	}
-	free(queue);
-	return x;
-}
-
-/* step_is_allowed() lets the path pass from source to destination. */
+/* twin_step_is_allowed() lets the path pass from source to destination. */
 static void
 assert_is_path(const struct topo *topo, uint32_t source, uint32_t destination,
 	       const uint32_t *links, size_t n)
@@ -88,7 +25,7 @@ assert_is_path(const struct topo *topo, uint32_t source, uint32_t destination,
 		const struct topo_link *link = topo_link(topo, links[i]);
 
 		assert_int_equal(link->from, at);
-		assert_true(step_is_allowed(topo, link, &turned, source));
+		assert_true(twin_step_is_allowed(topo, link, &turned, source));
 		at = link->to;
 	}
 	assert_int_equal(at, destination);
@@ -102,7 +39,7 @@ assert_agrees_with_naive(struct topo *topo, uint64_t seed)
 	const uint32_t *hosts = topo_hosts(topo, &n_hosts);
 
 	for (size_t i = 0; i < n_hosts; i++) {
-		struct naive x = search(topo, hosts[i]);
+		struct twin x = twin_search(topo, hosts[i]);
 
 		for (size_t j = 0; j < n_hosts; j++) {
 			uint32_t links[ROUTE_MAX_HOPS];
@@ -137,44 +74,12 @@ assert_agrees_with_naive(struct topo *topo, uint64_t seed)
 	routes_free(routes);
 }
 
-static struct topo *
-make_random(uint64_t seed)
-{
-	struct topo_builder *b = topo_builder_new("random");
-	struct rng rng;
-	uint32_t n_nodes, n_cables, id;
-	char name[16], port[2][16];
-
-	rng_init(&rng, seed);
-	n_nodes = 4 + (uint32_t)rng_below(&rng, 24);
-	n_cables = n_nodes + (uint32_t)rng_below(&rng, 2 * n_nodes);
-	for (uint32_t i = 0; i < n_nodes; i++) {
-		snprintf(name, sizeof name, "n%u", i);
-		if (rng_below(&rng, 5) < 2)
-			topo_builder_host(b, name, 1, &id);
-		else
-			topo_builder_switch(b, name, 1 + (uint32_t)rng_below(&rng, 5),
-					    &id);
-	}
-	for (uint32_t i = 0; i < n_cables; i++) {
-		double back_bps = rng_below(&rng, 6) ? 1e9 : 0;
-
-		snprintf(port[0], sizeof port[0], "a%u", i);
-		snprintf(port[1], sizeof port[1], "b%u", i);
-		/* The builder refuses a cable from a node to itself. */
-		(void)topo_builder_cable(b, (uint32_t)rng_below(&rng, n_nodes), port[0],
-					 (uint32_t)rng_below(&rng, n_nodes), port[1],
-					 1e9, back_bps);
-	}
-	return topo_builder_finish(b);
-}
-
 static void
 paths_are_the_shortest_up_down_ones_on_random_fabrics(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 0; seed < 3000; seed++) {
-		struct topo *topo = make_random(seed);
+		struct topo *topo = twin_random_fabric(seed, false);
 
 		assert_agrees_with_naive(topo, seed);
 		topo_unref(topo);
