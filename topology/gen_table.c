@@ -8,6 +8,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
+#include "lib/base/strbuf.h"
 #include "lib/base/units.h"
 #include "lib/base/words.h"
 #include "topology/gen.h"
@@ -219,15 +220,24 @@ read_word(const struct gen_option *option, const char *word, double *ret_value,
 	  struct err *err)
 {
 	int index = words_index(word, option->words);
+	struct strbuf known = STRBUF_EMPTY;
 
-	if (index < 0) {
-		err_set(err, NULL, 0, 0, "--%s is '%s'", option->name, word);
-		if (err)
-			err_suggest(err, word, option->words);
-		return -EINVAL;
+	if (index >= 0) {
+		*ret_value = index + 1;
+		return 0;
 	}
-	*ret_value = index + 1;
-	return 0;
+	for (size_t i = 0; option->words[i]; i++)
+		strbuf_printf(&known, "%s%s",
+			      i == 0                 ? ""
+			      : option->words[i + 1] ? ", "
+						     : " or ",
+			      option->words[i]);
+	err_set(err, NULL, 0, 0, "--%s is '%s', expected %s", option->name, word,
+		known.text);
+	if (err)
+		err_suggest(err, word, option->words);
+	strbuf_free(&known);
+	return -EINVAL;
 }
 
 /*

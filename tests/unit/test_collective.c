@@ -505,6 +505,67 @@ with_rails_a_ring_loads_every_interface_alike(void **state)
 }
 
 static void
+over_a_sprayed_fabric_loads_are_shares(void **state)
+{
+	const struct gen_leaf_spine o = { .n_leaves = 6,
+					  .hosts_per_leaf = 4,
+					  .n_spines = 3,
+					  .balance = TOPO_BALANCE_SPRAY };
+	const uint32_t hosts[] = { 0, 1, 2, 4, 5, 8, 13, 22, 23 };
+	struct routes *routes;
+	struct topo *topo;
+
+	(void)state;
+	assert_int_equal(gen_leaf_spine(&o, &topo, NULL), 0);
+	routes = routes_new(topo, 4);
+	for (int kind = 0; kind < N_COLLECTIVES; kind++) {
+		struct collective_flows flows;
+		struct footprint fp, other;
+		double want = 0, got = 0;
+
+		collective_make(topo, (enum collective)kind, hosts, 9, 9e6, &flows);
+		assert_int_equal(footprint_make(routes, &flows, 0, &fp, NULL), 0);
+		for (size_t i = 0; i < flows.n; i++)
+			want += flows.flows[i].bytes / flows.nic_bytes *
+				(double)routes_n_hops(routes, flows.flows[i].source,
+						      flows.flows[i].destination);
+		for (size_t i = 0; i < fp.n; i++) {
+			const struct topo_link *link =
+				topo_link(topo, fp.entries[i].link);
+			size_t n;
+			const uint32_t *out = topo_links_out(topo, link->from, &n);
+
+			got += fp.entries[i].factor;
+			/* All uplinks of a leaf carry the same. */
+			for (size_t k = 0;
+			     k < n && topo_node(topo, link->to)->tier == 2; k++) {
+				const struct footprint_entry *e =
+					footprint_find(&fp, out[k]);
+
+				if (topo_node(topo, topo_link(topo, out[k])->to)
+					    ->tier != 2)
+					continue;
+				assert_non_null(e);
+				assert_near(e->factor, fp.entries[i].factor, 1e-12);
+				assert_int_equal(e->n_flows, fp.entries[i].n_flows);
+			}
+		}
+		assert_near(got, want, 1e-9 * want);
+		/* Ports draw nothing. */
+		assert_int_equal(footprint_make(routes, &flows, 777, &other, NULL), 0);
+		assert_int_equal(other.n, fp.n);
+		for (size_t i = 0; i < fp.n; i++)
+			assert_near(other.entries[i].factor, fp.entries[i].factor,
+				    1e-12);
+		footprint_fini(&fp);
+		footprint_fini(&other);
+		collective_flows_fini(&flows);
+	}
+	routes_free(routes);
+	topo_unref(topo);
+}
+
+static void
 footprint_names_the_pair_that_cannot_reach_each_other(void **state)
 {
 	struct topo_builder *b = topo_builder_new("islands");
@@ -551,6 +612,7 @@ main(void)
 			footprint_of_a_ring_is_one_on_interfaces_and_once_up_from_each_rack),
 		cmocka_unit_test(footprints_add_up_to_the_bytes_times_the_hops),
 		cmocka_unit_test(with_rails_a_ring_loads_every_interface_alike),
+		cmocka_unit_test(over_a_sprayed_fabric_loads_are_shares),
 		cmocka_unit_test(footprint_names_the_pair_that_cannot_reach_each_other),
 	};
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "tests/unit/test.h"
 #include "topology/gen.h"
@@ -369,6 +370,41 @@ words_make_the_same_fabric_as_numbers(void **state)
 }
 
 static void
+balance_is_that_of_all_switches(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t n_tiers;
+	} cases[] = {
+		{ "leaf-spine --leaves 2 --hosts-per-leaf 2", 2 },
+		{ "fat-tree --k 4", 3 },
+		{ "rail-optimized --hosts-per-group 2 --rails 2", 1 },
+		{ "rail-optimized --hosts-per-group 2 --rails 2 --groups 2", 2 },
+		{ "three-tier --pods 2 --access-per-pod 2 --hosts-per-access 2", 3 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		for (size_t k = 0; k <= TOPO_N_BALANCES; k++) {
+			bool is_given = k < TOPO_N_BALANCES;
+			char *text = xasprintf("%s%s%s", cases[i].text,
+					       is_given ? " --balance " : "",
+					       is_given ? topo_balance_names[k] : "");
+			struct topo *topo;
+
+			assert_int_equal(gen_text(text, &topo, NULL), 0);
+			for (uint32_t tier = 1; tier <= TOPO_MAX_TIER; tier++)
+				assert_int_equal(topo_balance(topo, tier),
+						 is_given && tier <= cases[i].n_tiers
+							 ? k
+							 : TOPO_BALANCE_HASH);
+			topo_unref(topo);
+			free(text);
+		}
+	}
+}
+
+static void
 words_that_make_no_fabric_are_refused(void **state)
 {
 	static const struct {
@@ -390,6 +426,12 @@ words_that_make_no_fabric_are_refused(void **state)
 		{ "fat-tree --k 4 --gpbs 5",
 		  "a fat-tree has no option '--gpbs' (did you mean '--gbps'?)" },
 		{ "fat-tree 4", "a fat-tree has no option '4'" },
+		{ "fat-tree --k 4 --balance sprai",
+		  "--balance is 'sprai', expected hash, spray or adaptive (did you mean "
+		  "'spray'?)" },
+		{ "fat-tree --k 4 --balance", "--balance has no value" },
+		{ "fat-tree --k 4 --balance hash --balance spray",
+		  "--balance is given twice" },
 	};
 
 	(void)state;
@@ -421,6 +463,7 @@ main(void)
 		cmocka_unit_test(one_rail_group_needs_no_spine),
 		cmocka_unit_test(three_tier_has_the_oversubscription_of_each_tier),
 		cmocka_unit_test(words_make_the_same_fabric_as_numbers),
+		cmocka_unit_test(balance_is_that_of_all_switches),
 		cmocka_unit_test(words_that_make_no_fabric_are_refused),
 	};
 

@@ -11,6 +11,7 @@
 #include "lib/daemon/metrics.h"
 #include "tests/unit/test.h"
 #include "topology/gen.h"
+#include "topology/gen_table.h"
 #include "topology/in_lldp.h"
 #include "topology/observed.h"
 #include "topology/observed_json.h"
@@ -241,7 +242,17 @@ a_new_plan_is_one_change_with_what_is_different(void **state)
 	assert_has(told.text, "t/plan ");
 	assert_has(told.text, "\"nodes_added\": 2");
 	assert_has(told.text, "\"nodes_removed\": 0");
+	assert_has(told.text, "\"tiers_changed\": 0");
 	assert_has(ask(s, "snapshot", 0), "\"h5\"");
+	topo_unref(plan);
+	strbuf_clear(&told);
+	assert_int_equal(gen_text("leaf-spine --leaves 2 --hosts-per-leaf 3 --spines 1 "
+				  "--balance spray",
+				  &plan, NULL),
+			 0);
+	service_set_plan(s, plan, "plan.json", 3000000);
+	assert_has(told.text, "\"tiers_changed\": 2");
+	assert_has(ask(s, "snapshot", 0), "{\"tier\": 2, \"balance\": \"spray\"}");
 	topo_unref(plan);
 	strbuf_free(&told);
 	service_free(s);

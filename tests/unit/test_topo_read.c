@@ -38,6 +38,8 @@ assert_same(const struct topo *a, const struct topo *b)
 		assert_int_equal(x->tier, y->tier);
 		assert_int_equal(x->n_slots, y->n_slots);
 	}
+	for (uint32_t tier = 0; tier <= TOPO_MAX_TIER + 1; tier++)
+		assert_int_equal(topo_balance(a, tier), topo_balance(b, tier));
 	for (uint32_t i = 0; i < topo_n_links(a); i++) {
 		const struct topo_link *x = topo_link(a, i), *y = topo_link(b, i);
 
@@ -86,7 +88,8 @@ generated_fabrics_survive_json_unchanged(void **state)
 					   .access_per_pod = 3,
 					   .hosts_per_access = 7,
 					   .access_oversubscription = 3,
-					   .agg_oversubscription = 1.1 };
+					   .agg_oversubscription = 1.1,
+					   .balance = TOPO_BALANCE_ADAPTIVE };
 	struct topo *topo;
 
 	(void)state;
@@ -212,6 +215,61 @@ bad_json_is_refused_with_its_line(void **state)
 		       "is empty; expected a fabric: our JSON, Slurm's topology.conf, "
 		       "the text of ibnetdiscover, what topograph writes, or Nodes or "
 		       "HyperNodes of Kubernetes");
+}
+
+#define JSON_TIERS                                               \
+	JSON_HEAD "\"switches\":[{\"name\":\"s\",\"tier\":1},\n" \
+		  "{\"name\":\"t\",\"tier\":2}],\n\"hosts\":[],\"cables\":[],"
+
+static void
+balance_of_tiers_survives_json(void **state)
+{
+	struct topo *topo =
+		read_text(JSON_TIERS "\"tiers\":[{\"tier\":2,\"balance\":\"hash\"},"
+				     "{\"tier\":1,\"balance\":\"adaptive\"}]}");
+	char *text = to_json(topo);
+
+	(void)state;
+	assert_int_equal(topo_balance(topo, 0), TOPO_BALANCE_HASH);
+	assert_int_equal(topo_balance(topo, 1), TOPO_BALANCE_ADAPTIVE);
+	assert_int_equal(topo_balance(topo, 2), TOPO_BALANCE_HASH);
+	assert_int_equal(topo_balance(topo, UINT32_MAX), TOPO_BALANCE_HASH);
+	/* Only what is not the default is written. */
+	assert_non_null(strstr(text, "{\"tier\": 1, \"balance\": \"adaptive\"}"));
+	assert_null(strstr(text, "\"hash\""));
+	free(text);
+	assert_round_trip(topo);
+	topo = read_text(JSON_TIERS "\"tiers\":[{\"tier\":2}]}");
+	text = to_json(topo);
+	assert_int_equal(topo_balance(topo, 2), TOPO_BALANCE_HASH);
+	assert_null(strstr(text, "tiers"));
+	free(text);
+	topo_unref(topo);
+}
+
+static void
+bad_balance_is_refused_with_its_line(void **state)
+{
+	(void)state;
+	assert_refused(
+		JSON_TIERS "\n\"tiers\":[{\"tier\":1,\"balance\":\"sprya\"}]}", 5,
+		"'balance' is 'sprya', expected hash, spray or adaptive (did you "
+		"mean 'spray'?)");
+	assert_refused(JSON_TIERS "\n\"tiers\":[{\"tier\":1,\"balance\":true}]}", 5,
+		       "'balance' is no string");
+	assert_refused(JSON_TIERS "\n\"tiers\":[{\"tier\":1,\"balanse\":\"hash\"}]}", 5,
+		       "unknown key 'balanse' (did you mean 'balance'?)");
+	assert_refused(JSON_TIERS "\n\"tiers\":[{\"balance\":\"hash\"}]}", 5,
+		       "key 'tier' is missing here");
+	assert_refused(JSON_TIERS "\n\"tiers\":[{\"tier\":0,\"balance\":\"hash\"}]}", 5,
+		       "'tier' is 0, expected 1 to 16");
+	assert_refused(JSON_TIERS "\n\"tiers\":[{\"tier\":3,\"balance\":\"spray\"}]}",
+		       5, "no switch is in tier 3");
+	assert_refused(JSON_TIERS "\n\"tiers\":[{\"tier\":1,\"balance\":\"spray\"},\n"
+				  "{\"tier\":1,\"balance\":\"hash\"}]}",
+		       6, "tier 1 is described twice, first in line 5");
+	assert_refused(JSON_TIERS "\n\"tiers\":[1]}", 5, "expected an object");
+	assert_refused(JSON_TIERS "\n\"tiers\":{}}", 5, "'tiers' is no array");
 }
 
 static void
@@ -542,6 +600,8 @@ main(void)
 		cmocka_unit_test(generated_fabrics_survive_json_unchanged),
 		cmocka_unit_test(one_way_and_uneven_cables_survive_json),
 		cmocka_unit_test(bad_json_is_refused_with_its_line),
+		cmocka_unit_test(balance_of_tiers_survives_json),
+		cmocka_unit_test(bad_balance_is_refused_with_its_line),
 		cmocka_unit_test(duplicates_are_all_told_to_who_asks),
 		cmocka_unit_test(slurm_tree_is_read_with_its_speeds_and_tiers),
 		cmocka_unit_test(slurm_switch_may_have_several_parents),

@@ -9,6 +9,7 @@
 #include "lib/base/rng.h"
 #include "scheduler/core/workload/workload.h"
 #include "tests/unit/test.h"
+#include "topology/gen_table.h"
 #include "topology/route.h"
 #include "topology/topo.h"
 
@@ -346,6 +347,167 @@ only_links_with_two_jobs_enter_the_joint_problem(void **state)
 	fabric_fini(&f);
 }
 
+/* ---- Tiers that spray ------------------------------------------------------------ */
+
+static struct topo *
+make_fabric(const char *text)
+{
+	struct topo *topo;
+
+	assert_int_equal(gen_text(text, &topo, NULL), 0);
+	return topo;
+}
+
+static void
+a_sprayed_flow_is_parts_of_equal_bytes_and_weight(void **state)
+{
+	struct topo *topo = make_fabric("leaf-spine --leaves 2 --hosts-per-leaf 4 "
+					"--spines 4 --gbps 50 --balance spray");
+	struct routes *routes = routes_new(topo, 1);
+	struct work_job job = { .n_hosts_wanted = 3, .collective = COLLECTIVE_RING };
+	struct routed_job routed;
+	double *sums = xcalloc(topo_n_links(topo) + 1u, sizeof *sums);
+
+	(void)state;
+	assert_int_equal(
+		routed_job_make(&job, (uint32_t[]){ 0, 1, 4 }, topo, routes, &routed),
+		0);
+	/* One flow within the rack, and two between racks in four parts each. */
+	assert_int_equal(routed.flows.n, 1 + 2 * 4);
+	for (size_t i = 0; i < routed.flows.n; i++) {
+		size_t n = routed.path_first[i + 1] - routed.path_first[i];
+		double parts = n == 2 ? 1 : 4;
+
+		assert_true(n == 2 || n == 4);
+		assert_near(routed.flows.flows[i].bytes, 1 / parts, 1e-12);
+		assert_near(routed.weights[i], 1 / parts, 1e-12);
+		for (size_t k = 0; k < n; k++)
+			sums[routed.path_links[routed.path_first[i] + k]] +=
+				routed.flows.flows[i].bytes;
+	}
+	/* Parts load the links as the footprint says. */
+	for (size_t i = 0; i < routed.footprint.n; i++) {
+		const struct footprint_entry *e = &routed.footprint.entries[i];
+
+		assert_near(sums[e->link], e->factor, 1e-12);
+		sums[e->link] = 0;
+	}
+	for (uint32_t i = 0; i < topo_n_links(topo); i++)
+		assert_near(sums[i], 0, 0);
+	free(sums);
+	routed_job_fini(&routed);
+	routes_free(routes);
+	topo_unref(topo);
+}
+
+static void
+parts_of_a_flow_are_limited(void **state)
+{
+	struct topo *topo = make_fabric("leaf-spine --leaves 2 --hosts-per-leaf 1 "
+					"--spines 100 --balance adaptive");
+	struct routes *routes = routes_new(topo, 1);
+	struct work_job job = { .n_hosts_wanted = 2, .collective = COLLECTIVE_RING };
+	struct routed_job routed;
+
+	(void)state;
+	assert_int_equal(
+		routed_job_make(&job, (uint32_t[]){ 0, 1 }, topo, routes, &routed), 0);
+	assert_int_equal(routed.flows.n, 2 * WORK_MAX_PARTS);
+	assert_int_equal(routed.footprint.n, 2 * (1 + 100 + 100 + 1));
+	routed_job_fini(&routed);
+	routes_free(routes);
+	topo_unref(topo);
+}
+
+/* The ends of the iterations of all jobs, in the order in which they came. */
+struct ends {
+	double ns[4096];
+	uint32_t jobs[4096];
+	size_t n;
+};
+
+static void
+note_end(void *ctx, uint32_t job, uint64_t iteration, double start_ns, double end_ns)
+{
+	struct ends *ends = ctx;
+
+	(void)iteration;
+	(void)start_ns;
+	assert_true(ends->n < 4096);
+	ends->jobs[ends->n] = job;
+	ends->ns[ends->n++] = end_ns;
+}
+
+/* Runs three jobs between both racks, of which two share a host, for a second. */
+static void
+run_jobs(const char *fabric, struct ends *ret_ends)
+{
+	static const uint32_t hosts[3][4] = { { 0, 1, 8, 9 },
+					      { 1, 2, 10, 11 },
+					      { 3, 4, 12, 5 } };
+	struct topo *topo = make_fabric(fabric);
+	struct routes *routes = routes_new(topo, 1);
+	double *capacity_bps = xcalloc(topo_n_links(topo), sizeof *capacity_bps);
+	struct engine_config config = { .capacity_bps = capacity_bps,
+					.n_links = topo_n_links(topo),
+					.observer = { .ctx = ret_ends,
+						      .on_iteration = note_end } };
+	struct engine *engine;
+
+	for (uint32_t i = 0; i < topo_n_links(topo); i++)
+		capacity_bps[i] = topo_link(topo, i)->capacity_bps;
+	engine = engine_new(&config);
+	for (unsigned j = 0; j < 3; j++) {
+		struct work_segment segments[] = {
+			{ .compute_ns = 3000000 + 1100000 * j },
+			{ .nic_bytes = 40e6 + 7e6 * j, .cap_bps = j ? 0 : 30e9 },
+		};
+		struct work_job job = { .n_hosts_wanted = 4,
+					.collective = COLLECTIVE_RING,
+					.segments = segments,
+					.n_segments = 2,
+					.stop_ns = ENGINE_NEVER };
+		struct routed_job routed;
+		uint32_t id;
+
+		assert_int_equal(routed_job_make(&job, hosts[j], topo, routes, &routed),
+				 0);
+		assert_int_equal(
+			routed_job_add(&job, &routed, engine, 0, ENGINE_PACE_FREE, &id),
+			0);
+		routed_job_fini(&routed);
+	}
+	engine_run(engine, 1000000000);
+	engine_free(engine);
+	free(capacity_bps);
+	routes_free(routes);
+	topo_unref(topo);
+}
+
+/* The definition of spraying: links of a tier act as one of summed capacity. */
+static void
+sprayed_jobs_run_as_over_one_link_of_summed_capacity(void **state)
+{
+	struct ends *sprayed = xcalloc(1, sizeof *sprayed);
+	struct ends *summed = xcalloc(1, sizeof *summed);
+
+	(void)state;
+	run_jobs("leaf-spine --leaves 2 --hosts-per-leaf 8 --spines 4 --gbps 50 "
+		 "--uplink-gbps 20 --balance spray",
+		 sprayed);
+	run_jobs("leaf-spine --leaves 2 --hosts-per-leaf 8 --spines 1 --gbps 50 "
+		 "--uplink-gbps 80",
+		 summed);
+	assert_true(summed->n > 50);
+	assert_int_equal(sprayed->n, summed->n);
+	for (size_t i = 0; i < summed->n; i++) {
+		assert_int_equal(sprayed->jobs[i], summed->jobs[i]);
+		assert_near(sprayed->ns[i], summed->ns[i], 10);
+	}
+	free(sprayed);
+	free(summed);
+}
+
 int
 main(void)
 {
@@ -361,6 +523,9 @@ main(void)
 			a_laid_ring_has_a_path_for_each_flow_and_one_byte_an_interface),
 		cmocka_unit_test(a_job_on_one_host_has_no_flows),
 		cmocka_unit_test(only_links_with_two_jobs_enter_the_joint_problem),
+		cmocka_unit_test(a_sprayed_flow_is_parts_of_equal_bytes_and_weight),
+		cmocka_unit_test(parts_of_a_flow_are_limited),
+		cmocka_unit_test(sprayed_jobs_run_as_over_one_link_of_summed_capacity),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
