@@ -84,6 +84,11 @@
 /* Placements that CASSINI draws to find ten different ones. */
 #define PLACE_MAX_DRAWS 40
 
+/* ---- Fragmentation --------------------------------------------------------------- */
+
+/* Flows of the simulation of one packed job, about: a few milliseconds. */
+#define FRAGMENTATION_FLOWS 1e4
+
 /* ---- Prediction ------------------------------------------------------------------ */
 
 #define PREDICT_WARM_UP_FRAC 0.25 /* Share of a run before counting. */

@@ -111,6 +111,14 @@ advisor_find(const struct advisor *advisor, const char *name)
 	return job ? job->number : UINT32_MAX;
 }
 
+const struct work_job *
+advisor_job(const struct advisor *advisor, uint32_t number)
+{
+	if (number >= advisor->jobs.n || !advisor->jobs.items[number]->name)
+		return NULL;
+	return &advisor->workload.jobs[number];
+}
+
 static bool
 is_same_profile(const struct profile *a, const struct profile *b)
 {
