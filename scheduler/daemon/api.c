@@ -29,6 +29,7 @@ static const struct http_route routes[] = {
 	{ "GET", "/api/v1/links/*", false, 0, api_link },
 	{ "GET", "/api/v1/jobs", false, 0, api_jobs },
 	{ "GET", "/api/v1/jobs/*", false, 0, api_job },
+	{ "GET", "/api/v1/fragmentation", false, 0, api_fragmentation },
 	{ "GET", "/api/v1/series", false, 0, api_series },
 	{ "GET", "/api/v1/advice", false, 0, api_advices },
 	{ "GET", "/api/v1/advice/*", false, 0, api_advice },

@@ -13,6 +13,7 @@ struct actions;
 struct api;
 struct err;
 struct fabric_source;
+struct fragmentation_watch;
 struct jobs;
 struct loop;
 struct scheduler_config;
@@ -28,6 +29,7 @@ struct api_opts {
 	const struct telemetry *telemetry;
 	struct jobs *jobs;
 	struct actions *actions;
+	const struct fragmentation_watch *fragmentation;
 	struct store *store; /* NULL: none. */
 	struct scheduler_metrics *metrics;
 	int64_t started_us; /* Wall clock. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_facts.c - observed state: health, fabric, links, jobs, history. */
+/* api_facts.c - observed state: health, fabric, links, jobs, fragmentation, history. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,10 +10,12 @@
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/sort.h"
+#include "scheduler/core/advise/fragmentation.h"
 #include "scheduler/daemon/actions.h"
 #include "scheduler/daemon/api_priv.h"
 #include "scheduler/daemon/config.h"
 #include "scheduler/daemon/fabric_source.h"
+#include "scheduler/daemon/fragmentation_watch.h"
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/daemon/telemetry.h"
 #include "scheduler/live/feed.h"
@@ -299,6 +301,36 @@ api_job(void *ctx, const struct http_request *request, struct http_reply *reply)
 				 "no job '%s' has traffic", request->rest);
 	else
 		write_jobs(api, &job, 1, 1, reply);
+}
+
+/* ---- Fragmentation -------------------------------------------------------------------- */
+
+void
+api_fragmentation(void *ctx, const struct http_request *request,
+		  struct http_reply *reply)
+{
+	const struct api *api = ctx;
+	const struct fragmentation *found =
+		fragmentation_watch_result(api->opts.fragmentation);
+	struct api_text text;
+	int64_t limit;
+
+	if (!api_number(request, "limit", API_MAX_PAGE, &limit) || limit < 1 ||
+	    limit > API_MAX_PAGE) {
+		http_reply_error(reply, 400, "bad_query", "?limit=N",
+				 "limit is a whole number from 1 to %d", API_MAX_PAGE);
+		return;
+	}
+	if (!found) {
+		http_reply_error(reply, 404, "no_fragmentation",
+				 "a fabric is needed; GET /api/v1/health says whether "
+				 "there is one",
+				 "the fragmentation is not known yet");
+		return;
+	}
+	api_begin(&text, FRAGMENTATION_SCHEMA);
+	fragmentation_json_put(found, (size_t)limit, &text.w);
+	api_end(&text, reply);
 }
 
 /* ---- History -------------------------------------------------------------------------- */

@@ -3,7 +3,8 @@
  * api_priv.h - what the files of api.h share:
  *
  *	api_text.c     documents, numbers and pages
- *	api_facts.c    observed state: health, fabric, links, jobs, history
+ *	api_facts.c    observed state: health, fabric, links, jobs, fragmentation,
+ *	               history
  *	api_advice.c   advice, and modes
  *	api_changes.c  changes made at the cluster's scheduler, and undoing them
  *	api_events.c   events for listeners
@@ -85,6 +86,8 @@ void api_links(void *api, const struct http_request *request, struct http_reply 
 void api_link(void *api, const struct http_request *request, struct http_reply *reply);
 void api_jobs(void *api, const struct http_request *request, struct http_reply *reply);
 void api_job(void *api, const struct http_request *request, struct http_reply *reply);
+void api_fragmentation(void *api, const struct http_request *request,
+		       struct http_reply *reply);
 void api_series(void *api, const struct http_request *request,
 		struct http_reply *reply);
 

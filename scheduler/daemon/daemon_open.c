@@ -10,6 +10,7 @@
 #include "scheduler/daemon/commands.h"
 #include "scheduler/daemon/daemon_priv.h"
 #include "scheduler/daemon/fabric_source.h"
+#include "scheduler/daemon/fragmentation_watch.h"
 #include "scheduler/daemon/history.h"
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/daemon/metrics.h"
@@ -34,6 +35,7 @@ on_fabric(void *ctx)
 	history_restart(d->history);
 	refresh_restart(d->refresh);
 	jobs_set_fabric(d->jobs);
+	fragmentation_watch_restart(d->fragmentation);
 }
 
 /* Of telemetry: a new scan. */
@@ -59,6 +61,9 @@ side_step(void *ctx)
 		return true;
 	loop_part(d->loop, "events");
 	if (api_step(d->api))
+		return true;
+	loop_part(d->loop, "fragmentation");
+	if (fragmentation_watch_step(d->fragmentation))
 		return true;
 	loop_part(d->loop, "scan");
 	return telemetry_step_scan(d->telemetry);
@@ -161,6 +166,7 @@ make_job_modules(struct daemon *d)
 							    .pace = d->pace,
 							    .snapshot = snapshot,
 							    .store = d->store });
+	d->fragmentation = fragmentation_watch_new(d->fabric, d->jobs);
 }
 
 static int
@@ -231,6 +237,8 @@ open_api(struct daemon *d, struct err *err)
 							.pods = d->pods,
 							.pace = d->pace,
 							.outcomes = d->outcomes,
+							.fragmentation =
+								d->fragmentation,
 							.store = d->store,
 							.history = d->history };
 	struct api_opts api = { .loop = d->loop,
@@ -239,6 +247,7 @@ open_api(struct daemon *d, struct err *err)
 				.telemetry = d->telemetry,
 				.jobs = d->jobs,
 				.actions = d->actions,
+				.fragmentation = d->fragmentation,
 				.store = d->store,
 				.started_us = clk_wall_us() };
 
@@ -304,6 +313,7 @@ daemon_close_modules(struct daemon *d)
 	scheduler_metrics_free(d->metrics);
 	pods_close(d->pods);
 	actions_close(d->actions);
+	fragmentation_watch_free(d->fragmentation);
 	outcomes_free(d->outcomes);
 	pace_free(d->pace);
 	jobs_free(d->jobs);

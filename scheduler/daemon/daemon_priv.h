@@ -18,6 +18,7 @@ struct bus_pub;
 struct commands;
 struct err;
 struct fabric_source;
+struct fragmentation_watch;
 struct history;
 struct jobs;
 struct loop;
@@ -45,6 +46,7 @@ struct daemon {
 	struct jobs *jobs;
 	struct pace *pace;
 	struct outcomes *outcomes;
+	struct fragmentation_watch *fragmentation;
 	struct pods *pods; /* NULL: there is no API server to ask. */
 	struct scheduler_metrics *metrics;
 	struct api *api; /* NULL: none. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scheduler/daemon/metrics.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
@@ -10,9 +11,11 @@
 #include "lib/daemon/loop.h"
 #include "lib/daemon/metrics.h"
 #include "lib/daemon/passes.h"
+#include "scheduler/core/advise/fragmentation.h"
 #include "scheduler/core/advise/reason.h"
 #include "scheduler/daemon/actions.h"
 #include "scheduler/daemon/fabric_source.h"
+#include "scheduler/daemon/fragmentation_watch.h"
 #include "scheduler/daemon/history.h"
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/daemon/link_counters.h"
@@ -386,6 +389,20 @@ write_pods(const struct scheduler_metrics *own, struct metrics *m)
 			"Changes of pods' annotations that the API server refused.");
 }
 
+static void
+write_fragmentation(const struct scheduler_metrics *own, struct metrics *m)
+{
+	const struct fragmentation *found =
+		fragmentation_watch_result(own->opts.fragmentation);
+
+	if (!found || isnan(found->lost_frac))
+		return;
+	metrics_gauge(m, "antiphase_scheduler_fragmentation_ratio", found->lost_frac,
+		      "Share of goodput lost because jobs are scattered over racks.");
+	metrics_gauge(m, "antiphase_scheduler_jobs_fragmented", found->n_fragmented,
+		      "Jobs that span more racks than they need.");
+}
+
 static bool
 write_actions(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 {
@@ -431,6 +448,7 @@ write_actions(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 	metrics_counter(m, "antiphase_scheduler_actions_failed_total", counts.n_failed,
 			"Changes that the cluster's scheduler refused.");
 	write_pods(own, m);
+	write_fragmentation(own, m);
 	metrics_family(m, "antiphase_scheduler_orders_total", METRICS_COUNTER,
 		       "Orders sent to pacers, by reason.");
 	for (int i = 0; i < STEER_N_WHYS; i++)

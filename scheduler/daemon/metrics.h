@@ -14,6 +14,7 @@
 
 struct actions;
 struct fabric_source;
+struct fragmentation_watch;
 struct history;
 struct http;
 struct http_place;
@@ -37,6 +38,7 @@ struct scheduler_metrics_opts {
 	const struct pods *pods; /* NULL: none. */
 	const struct pace *pace;
 	const struct outcomes *outcomes;
+	const struct fragmentation_watch *fragmentation;
 	const struct store *store; /* NULL: none. */
 	const struct history *history;
 };
