@@ -16,6 +16,7 @@ static const struct cli_verb *const verbs[] = {
 	&verb_advice,
 	&verb_changes,
 	&verb_explain,
+	&verb_fragmentation,
 	&verb_links,
 	&verb_link,
 	&verb_path,

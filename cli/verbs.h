@@ -14,6 +14,7 @@ extern const struct cli_verb verb_advise;
 extern const struct cli_verb verb_advice;
 extern const struct cli_verb verb_changes;
 extern const struct cli_verb verb_explain;
+extern const struct cli_verb verb_fragmentation;
 extern const struct cli_verb verb_links;
 extern const struct cli_verb verb_link;
 extern const struct cli_verb verb_path;
