@@ -323,6 +323,39 @@ def check_figures(daemon):
             "antiphase ctl scheduler stats", stats.stderr.decode())
 
 
+# ---- Fragmentation ------------------------------------------------------------------
+
+def check_fragmentation(daemon):
+    """Two jobs in two racks each, where one would do: API, metrics and verb agree."""
+    answer, until = {}, time.monotonic() + 30
+    while answer.get("n_jobs") != 2 and time.monotonic() < until:
+        time.sleep(0.2)
+        answer = json.loads(daemon.ask("GET", "/api/v1/fragmentation")[2])
+    shares = [job["lost"] for job in answer.get("jobs", [])]
+    racks = [rack["lost"] for rack in answer.get("racks", [])]
+    verdict(answer.get("n_jobs") == 2 and answer["n_fragmented"] == 2 and
+            all(job["n_racks"] == 2 and job["n_racks_needed"] == 1 and
+                job["n_extra_fragments"] == 2 for job in answer["jobs"]) and
+            {rack["rack"] for rack in answer["racks"]} == {"leaf0", "leaf1"},
+            "two scattered jobs are fragmented", repr(answer))
+    verdict(bool(shares) and 0 <= answer["lost"] < 0.5 and
+            abs(sum(shares) - answer["lost"]) < 1e-5 and
+            abs(sum(racks) - answer["lost"]) < 1e-5,
+            "the shares of jobs and of racks add up", repr(answer))
+    few = json.loads(daemon.ask("GET", "/api/v1/fragmentation?limit=1")[2])
+    verdict(len(few["jobs"]) == len(few["racks"]) == 1 and few["jobs_left_out"] == 1 and
+            daemon.ask("GET", "/api/v1/fragmentation?limit=0")[0] == 400,
+            "fragmentation, with a limit", repr(few))
+    text = daemon.ask("GET", "/metrics")[2].decode()
+    verdict("\nantiphase_scheduler_jobs_fragmented 2\n" in text and
+            "\nantiphase_scheduler_fragmentation_ratio " in text,
+            "the metrics of fragmentation", "")
+    shown = subprocess.run([os.path.join(BUILD, "antiphase"), "fragmentation", "--http",
+                            "127.0.0.1:%d" % daemon.port], capture_output=True, check=False)
+    verdict(shown.returncode == 0 and b"2 of 2 jobs span more racks" in shown.stdout,
+            "antiphase fragmentation asks the daemon", repr((shown.stdout, shown.stderr)))
+
+
 # ---- Bad requests --------------------------------------------------------------------
 
 def check_token(daemon):
@@ -545,6 +578,7 @@ def main():
         walk(doc, daemon)
         check_events(doc, daemon)
         check_figures(daemon)
+        check_fragmentation(daemon)
         check_pages(daemon)
         check_changes(daemon, source)
         source.kill()
