@@ -90,7 +90,7 @@ print_left_out(const char *what, size_t n, size_t n_all, bool all)
 {
 	if (n == n_all)
 		return;
-	printf("%zu of %zu %s, highest cost first%s\n", n, n_all, what,
+	printf("%zu of %zu %s, those that lose most%s\n", n, n_all, what,
 	       all ? "" : "; --all shows more");
 }
 

@@ -18,8 +18,8 @@
  * those beyond the ones that it has in the fewest racks.
  *
  * Limits of the figure:
- *  - It is a bound, not a promise: each job is packed as if alone, and not all jobs
- *    may fit into their fewest racks at once.
+ *  - It estimates the most that moves can gain: each job is packed as if alone, and not
+ *    all jobs may fit into their fewest racks at once.
  *  - A share is counted at the job that is slowed down, not at the one in its way.  A
  *    job in few racks can lose because scattered jobs use its uplinks, and a scattered
  *    job can lose nothing.
@@ -72,7 +72,7 @@ struct fragmentation {
 	uint32_t n_jobs;                /* Placed, with a known slowdown. */
 	uint32_t n_fragmented;          /* Of these, in more racks than needed. */
 	uint32_t n_unknown;             /* Placed, without a known slowdown. */
-	/* Owned.  Most costly first; if read from JSON, maybe not all. */
+	/* Owned.  Those that lose most first; if read from JSON, maybe not all. */
 	struct fragmentation_job *jobs;
 	size_t n_jobs_listed;
 	struct fragmentation_rack *racks;
