@@ -16,6 +16,7 @@
  *	jobs                the state and advice of each job
  *	pace                orders for pacers; with pacer_profile (pure)
  *	outcomes            the results of advice; with outcome (pure)
+ *	fragmentation_watch what it costs that running jobs are scattered
  *	pods                shifts as annotations of pods, at Kubernetes' API server
  *	metrics             for Prometheus
  *	api, k8s, commands  HTTP: the API, kube-scheduler's extender; commands at a socket

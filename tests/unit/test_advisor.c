@@ -38,6 +38,7 @@ two_jobs_that_collide_are_set_apart(void **state)
 	advisor = advisor_new(f.topo, NULL);
 	ON(fixture_job(&f, "one", 2, 100000, 0.3, 50e9), 0, 4);
 	one = lab_put(advisor, &f, true);
+	assert_int_equal(advisor_job(advisor, one)->hosts[1], 4);
 	lab_solve(advisor);
 	a = view_of(advisor, one);
 	assert_int_equal(a.reason, REASON_ISOLATED);
@@ -68,6 +69,8 @@ two_jobs_that_collide_are_set_apart(void **state)
 	assert_int_equal(view_of(advisor, two).n_constraints, 0);
 	assert_false(advisor_view(advisor, one, &a));
 	assert_int_equal(advisor_find(advisor, "one"), UINT32_MAX);
+	assert_null(advisor_job(advisor, one));
+	assert_null(advisor_job(advisor, 1000));
 	advisor_free(advisor);
 	fixture_fini(&f);
 }
