@@ -21,6 +21,8 @@
 #define NO_GOODPUT 5e-4
 
 #define MAX_PLACES 3 /* Named in a sentence. */
+/* Flows named. */
+#define MAX_PATHS 4
 
 /* A blank without a line break. */
 #define HARD_BLANK '\x1f'
@@ -149,16 +151,23 @@ saw_declared(const struct advice_doc_job *job, struct strbuf *text)
 	strbuf_puts(text, ". ");
 }
 
+static const char *
+shares_text(const struct advice_doc_job *job)
+{
+	if (strcmp(job->reason, reason_name(REASON_PLACED_APART)) == 0)
+		return "Packed as usual it would share";
+	if (strcmp(job->reason, reason_name(REASON_ROUTED_APART)) == 0)
+		return "On hashed paths it would share";
+	return "It shares";
+}
+
 static void
 saw_links(const struct advice_doc_job *job, struct strbuf *text)
 {
 	const struct advice_doc_link *worst = &job->links[0];
 
 	strbuf_printf(text, "%s %zu link%s whose jobs can exceed %s, the worst %s (",
-		      strcmp(job->reason, reason_name(REASON_PLACED_APART)) == 0
-			      ? "Packed as usual it would share"
-			      : "It shares",
-		      job->n_links, plural(job->n_links),
+		      shares_text(job), job->n_links, plural(job->n_links),
 		      job->n_links == 1 ? "it" : "them", worst->name);
 	if (worst->capacity_gbps > 0)
 		strbuf_printf(text, "%.0f Gb/s, ", worst->capacity_gbps);
@@ -214,6 +223,25 @@ advise_places(const struct advice_doc_job *job, struct strbuf *text)
 		strbuf_printf(text, "%s %s", i == 1 ? "; next best" : ",",
 			      job->places[i].nodes);
 	strbuf_puts(text, ". ");
+}
+
+/* Names the paths of the first flows, and says how many there are. */
+static void
+advise_paths(const struct advice_doc_job *job, struct strbuf *text)
+{
+	for (size_t i = 0; i < job->n_paths && i < MAX_PATHS; i++) {
+		const struct advice_doc_path *path = &job->paths[i];
+
+		strbuf_printf(text, "%s %s > %s over %s", i == 0 ? "Send" : ",",
+			      path->from, path->to, path->via);
+		if (path->port)
+			strbuf_printf(text, " (source port %zu)", path->port);
+	}
+	if (job->n_paths > MAX_PATHS)
+		strbuf_printf(text, ", and %zu flows more as 'paths' of --json lists",
+			      job->n_paths - MAX_PATHS);
+	if (job->n_paths)
+		strbuf_puts(text, ". ");
 }
 
 static void
@@ -272,6 +300,7 @@ put_advice(const struct advice_doc *doc, const struct advice_doc_job *job,
 			put_hosts(&text, job);
 			strbuf_puts(&text, ". ");
 		}
+		advise_paths(job, &text);
 		advise_shift(doc, job, &text);
 	}
 	put_part(out, "What we advise", &text);

@@ -30,6 +30,9 @@ advice_request_run(const struct advice_request *question, const struct cli_verb 
 			  .seed = (uint64_t)question->seed,
 			  .max_slowdown = question->max_slowdown },
 	};
+	if (question->levers &&
+	    advise_levers_read(question->levers, &answer->opts.levers, err) < 0)
+		return -EINVAL;
 	if (question->from.n)
 		error = inputs_load_live(inputs, verb, question->fabric,
 					 &question->from, question->keys,

@@ -20,6 +20,7 @@ struct advice_request {
 	struct cli_list from; /* Telemetry of running jobs, instead of 'jobs'. */
 	const char *keys;     /* For 'from'; NULL: none. */
 	const char *policy;   /* One of advise_policy_names. */
+	const char *levers;   /* As advise_levers_read(); NULL: all. */
 	int64_t seed;
 	double max_slowdown;
 };
@@ -42,6 +43,8 @@ struct advice_request {
 	CLI_OPT("policy", 'p', CLI_WORDS, &(q)->policy, "NAME",                       \
 		"policy of the advice (default: antiphase)",                          \
 		.words = advise_policy_names),                                        \
+	CLI_OPT("levers", 0, CLI_STR, &(q)->levers, "LIST",                           \
+		"what antiphase may change: place, path, time (default: all)"),       \
 	CLI_OPT("max-slowdown", 0, CLI_NUM, &(q)->max_slowdown, "X",                  \
 		"largest slowdown that any job may get (default: 1.5)", .min = 1,     \
 		.max = 1000),                                                         \

@@ -21,7 +21,7 @@ advice_worst_link(const struct advice_set *set)
 	for (size_t j = 0; j < set->n; j++) {
 		const struct advice *advice = &set->items[j];
 
-		if (advice->n_links == 0 || advice->reason == REASON_PLACED_APART)
+		if (advice->n_links == 0 || reason_is_apart(advice->reason))
 			continue;
 		if (advice->links[0].score_before < score) {
 			score = advice->links[0].score_before;

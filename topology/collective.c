@@ -269,20 +269,44 @@ add_load(void *ctx, uint32_t link, double share)
 	loads->last_flows.items[place] = loads->flow;
 }
 
+static void
+loads_init(struct loads *loads, uint32_t n_links)
+{
+	*loads = (struct loads){ .entries = VEC_EMPTY, .last_flows = VEC_EMPTY };
+	loads->places = xcalloc((size_t)n_links + 1, sizeof(uint32_t));
+}
+
+static void
+next_flow(struct loads *loads, const struct collective_flows *flows, size_t i)
+{
+	loads->flow = i;
+	loads->factor = flows->flows[i].bytes / flows->nic_bytes;
+}
+
+/* Frees the loads; their entries become the footprint. */
+static void
+loads_finish(struct loads *loads, struct footprint *ret_footprint)
+{
+	sort_items(loads->entries.items, loads->entries.n, compare_links);
+	ret_footprint->entries = loads->entries.items;
+	ret_footprint->n = loads->entries.n;
+	vec_free(&loads->last_flows);
+	free(loads->places);
+}
+
 int
 footprint_make(struct routes *routes, const struct collective_flows *flows,
 	       uint16_t first_port, struct footprint *ret_footprint,
 	       uint32_t ret_unreachable[2])
 {
-	struct loads loads = { .entries = VEC_EMPTY, .last_flows = VEC_EMPTY };
+	struct loads loads;
 	int r = 0;
 
-	loads.places = xcalloc((size_t)routes_n_links(routes) + 1, sizeof(uint32_t));
+	loads_init(&loads, routes_n_links(routes));
 	for (size_t i = 0; i < flows->n && r == 0; i++) {
 		const struct collective_flow *flow = &flows->flows[i];
 
-		loads.flow = i;
-		loads.factor = flow->bytes / flows->nic_bytes;
+		next_flow(&loads, flows, i);
 		r = routes_spread(routes, flow->source, flow->destination,
 				  (uint16_t)(first_port + i), add_load, &loads, NULL);
 		if (r < 0 && ret_unreachable) {
@@ -290,16 +314,26 @@ footprint_make(struct routes *routes, const struct collective_flows *flows,
 			ret_unreachable[1] = flow->destination;
 		}
 	}
-	if (r < 0) {
-		vec_free(&loads.entries);
-	} else {
-		sort_items(loads.entries.items, loads.entries.n, compare_links);
-		ret_footprint->entries = loads.entries.items;
-		ret_footprint->n = loads.entries.n;
-	}
-	vec_free(&loads.last_flows);
-	free(loads.places);
+	loads_finish(&loads, ret_footprint);
+	if (r < 0)
+		footprint_fini(ret_footprint);
 	return r;
+}
+
+void
+footprint_of_paths(uint32_t n_links, const struct collective_flows *flows,
+		   const uint32_t *path_links, const size_t *path_first,
+		   struct footprint *ret_footprint)
+{
+	struct loads loads;
+
+	loads_init(&loads, n_links);
+	for (size_t i = 0; i < flows->n; i++) {
+		next_flow(&loads, flows, i);
+		for (size_t k = path_first[i]; k < path_first[i + 1]; k++)
+			add_load(&loads, path_links[k], 1);
+	}
+	loads_finish(&loads, ret_footprint);
 }
 
 void

@@ -100,6 +100,13 @@ struct footprint {
 int footprint_make(struct routes *routes, const struct collective_flows *flows,
 		   uint16_t first_port, struct footprint *ret_footprint,
 		   uint32_t ret_unreachable[2]);
+/*
+ * The same for flows whose paths are known: that of flow i is path_links[path_first[i] ..
+ * path_first[i + 1]).
+ */
+void footprint_of_paths(uint32_t n_links, const struct collective_flows *flows,
+			const uint32_t *path_links, const size_t *path_first,
+			struct footprint *ret_footprint);
 void footprint_fini(struct footprint *footprint);
 
 /* The entry of a link; NULL: no load.  Borrowed.  O(log n). */

@@ -138,6 +138,12 @@ routes_free(struct routes *r)
 	free(r);
 }
 
+bool
+routes_all_hash(const struct routes *r)
+{
+	return !r->spreads;
+}
+
 uint32_t
 routes_n_links(const struct routes *r)
 {

@@ -34,6 +34,7 @@
 #ifndef TOPOLOGY_ROUTE_H
 #define TOPOLOGY_ROUTE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,6 +57,9 @@ uint32_t routes_n_links(const struct routes *routes);
  */
 int routes_path(struct routes *routes, uint32_t source, uint32_t destination,
 		uint16_t port, uint32_t *ret_links, size_t *ret_n);
+
+/* True if the switches of all tiers hash, so that paths can be chosen by number. */
+bool routes_all_hash(const struct routes *routes);
 
 /* Paths with a higher number are not told apart. */
 #define ROUTE_MAX_PATHS 65536

@@ -22,7 +22,7 @@
 
 struct compare_args {
 	struct setup_args common;
-	const char *policies, *seeds;
+	const char *policies, *seeds, *levers;
 };
 
 /* A running comparison. */
@@ -33,6 +33,7 @@ struct compare {
 	enum scenario_pacing pacings[MAX_POLICIES];
 	struct sim_plan plans[MAX_POLICIES];
 	size_t n_policies;
+	unsigned levers; /* Of antiphase; 0: all. */
 	struct seeds seeds;
 	struct comparison *comparison;
 };
@@ -121,7 +122,8 @@ make_plans(struct compare *c, struct err *err)
 {
 	for (size_t p = 0; p < c->n_policies; p++) {
 		if (sim_plan_make(c->setup.scenario, c->setup.topo, c->setup.routes,
-				  c->policies[p], c->pacings[p], &c->plans[p], err) < 0)
+				  c->policies[p], c->levers, c->pacings[p],
+				  &c->plans[p], err) < 0)
 			return -EINVAL;
 		report_plan(c, p);
 	}
@@ -205,7 +207,8 @@ compare(struct compare *c, const struct compare_args *args, const char *path,
 	int error;
 
 	if (read_policies(c, args->policies, err) < 0 ||
-	    seeds_read(args->seeds, "seed", MAX_SEEDS, &c->seeds, err) < 0)
+	    seeds_read(args->seeds, "seed", MAX_SEEDS, &c->seeds, err) < 0 ||
+	    (args->levers && advise_levers_read(args->levers, &c->levers, err) < 0))
 		return -EINVAL;
 	error = setup_load(path, &args->common, &c->setup, err);
 	if (error < 0)
@@ -255,6 +258,8 @@ run_compare(int argc, char **argv)
 		CLI_OPT("policies", 'p', CLI_STR, &args.policies, "LIST",
 			"policies: none, fair, cassini, antiphase; the first is the "
 			"reference; NAME:PACING sets another pacing"),
+		CLI_OPT("levers", 0, CLI_STR, &args.levers, "LIST",
+			"what antiphase may change: place, path, time (default: all)"),
 		CLI_OPT("seeds", 's', CLI_STR, &args.seeds, "LIST",
 			"seeds, such as 1..10 or 1,2,5"),
 		SETUP_OPTS(&args.common, "machine-readable: antiphase.sim-compare/1",

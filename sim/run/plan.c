@@ -23,14 +23,26 @@ sim_plan_fini(struct sim_plan *plan)
 	*plan = (struct sim_plan){ 0 };
 }
 
+/* 'advice' (NULL: none) may have paths. */
 static int
 place(const struct scenario *scenario, size_t job, const uint32_t *hosts,
-      const struct topo *topo, struct routes *routes, struct sim_plan_job *planned,
-      struct err *err)
+      const struct advice *advice, const struct topo *topo, struct routes *routes,
+      struct sim_plan_job *planned, struct err *err)
 {
 	const struct work_job *work = &scenario->workload.jobs[job];
+	struct work_job routed_as = *work;
+	int error;
 
-	if (routed_job_make(work, hosts, topo, routes, &planned->routed) < 0)
+	if (advice && advice->paths) {
+		routed_as.n_paths = advice->n_paths;
+		routed_as.paths = xcalloc(advice->n_paths, sizeof *routed_as.paths);
+		for (size_t i = 0; i < advice->n_paths; i++)
+			routed_as.paths[i] = advice->paths[i].number;
+	}
+	error = routed_job_make(&routed_as, hosts, topo, routes, &planned->routed);
+	if (routed_as.paths != work->paths)
+		free(routed_as.paths);
+	if (error < 0)
 		return err_set(err, scenario->file, scenario->details[job].line, 0,
 			       "job '%s': there is no path between two of its hosts",
 			       work->name);
@@ -71,7 +83,8 @@ plan_none(const struct scenario *scenario, const struct topo *topo,
 				"job '%s' has no hosts; set 'hosts', or choose a "
 				"policy with --policy",
 				job->name);
-		if (place(scenario, j, job->hosts, topo, routes, planned, err) < 0)
+		if (place(scenario, j, job->hosts, NULL, topo, routes, planned, err) <
+		    0)
 			return -EINVAL;
 		if (pacing == SCENARIO_PACE_NONE)
 			continue;
@@ -100,11 +113,12 @@ overridden(const struct advice *advice, enum scenario_pacing pacing)
 
 static int
 plan_advised(const struct scenario *scenario, struct topo *topo, struct routes *routes,
-	     enum advise_policy policy, enum scenario_pacing pacing,
+	     enum advise_policy policy, unsigned levers, enum scenario_pacing pacing,
 	     struct sim_plan *plan, struct err *err)
 {
 	const struct advise_opts opts = {
 		.policy = policy,
+		.levers = levers,
 		.seed = scenario->sim.seed,
 	};
 	struct advice_set *set;
@@ -119,8 +133,8 @@ plan_advised(const struct scenario *scenario, struct topo *topo, struct routes *
 
 		if (!advice->hosts)
 			continue;
-		error = place(scenario, advice->job, advice->hosts, topo, routes,
-			      planned, err);
+		error = place(scenario, advice->job, advice->hosts, advice, topo,
+			      routes, planned, err);
 		if (pacing == SCENARIO_PACE_NONE)
 			continue;
 		planned->shift_ns = advice->shift_us * 1000;
@@ -133,8 +147,8 @@ plan_advised(const struct scenario *scenario, struct topo *topo, struct routes *
 
 int
 sim_plan_make(const struct scenario *scenario, struct topo *topo, struct routes *routes,
-	      int policy, enum scenario_pacing pacing, struct sim_plan *ret_plan,
-	      struct err *err)
+	      int policy, unsigned levers, enum scenario_pacing pacing,
+	      struct sim_plan *ret_plan, struct err *err)
 {
 	struct sim_plan plan = { .n = scenario->workload.n };
 	int64_t start_ns = clk_cpu_ns();
@@ -146,8 +160,8 @@ sim_plan_make(const struct scenario *scenario, struct topo *topo, struct routes 
 				  pacing ? pacing : scenario->sim.pacing, &plan, err);
 	else
 		error = plan_advised(scenario, topo, routes,
-				     (enum advise_policy)(policy - 1), pacing, &plan,
-				     err);
+				     (enum advise_policy)(policy - 1), levers, pacing,
+				     &plan, err);
 	plan.solve_ns = clk_cpu_ns() - start_ns;
 	if (error < 0) {
 		sim_plan_fini(&plan);

@@ -8,6 +8,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/words.h"
+#include "scheduler/core/advise/advise.h"
 #include "sim/report/watch.h"
 #include "sim/run/perfetto.h"
 #include "sim/run/run_report.h"
@@ -17,7 +18,7 @@
 
 struct run_args {
 	struct setup_args common;
-	const char *policy, *pacing, *trace;
+	const char *policy, *pacing, *levers, *trace;
 	struct publish_opts publish;
 	int64_t seed;
 	bool has_seed, all_links, trace_all_links;
@@ -212,19 +213,22 @@ run_scenario(const struct run_args *args, const char *path, const char *command)
 	struct sim_plan plan = { 0 };
 	struct experiment experiment = { 0 };
 	struct err err = { 0 };
+	unsigned levers = 0;
 	int error;
 
 	if (args->pacing)
 		pacing = (enum scenario_pacing)(
 			1 + words_index(args->pacing, scenario_pacing_names));
+	if (args->levers && advise_levers_read(args->levers, &levers, &err) < 0)
+		return cli_fail(-EINVAL, &err);
 	error = setup_load(path, &args->common, &setup, &err);
 	if (error < 0)
 		return cli_fail(error, &err);
 	if (args->has_seed)
 		setup.scenario->sim.seed = (uint64_t)args->seed;
 	error = sim_plan_make(setup.scenario, setup.topo, setup.routes,
-			      words_index(args->policy, sim_policy_names), pacing,
-			      &plan, &err);
+			      words_index(args->policy, sim_policy_names), levers,
+			      pacing, &plan, &err);
 	watch_catch_interrupts();
 	if (error == 0)
 		error = simulate(args, &setup, &plan, command, &experiment, &err);
@@ -250,6 +254,8 @@ run_run(int argc, char **argv)
 		CLI_OPT("policy", 'p', CLI_WORDS, &args.policy, "NAME",
 			"policy that places and shifts jobs; none: as the scenario says",
 			.words = sim_policy_names),
+		CLI_OPT("levers", 0, CLI_STR, &args.levers, "LIST",
+			"what antiphase may change: place, path, time (default: all)"),
 		CLI_OPT("pacing", 0, CLI_WORDS, &args.pacing, "NAME",
 			"how jobs are kept at their shifts",
 			.words = scenario_pacing_names),

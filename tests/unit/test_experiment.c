@@ -350,7 +350,7 @@ a_waiting_job_needs_a_policy(void **state)
 
 	(void)state;
 	assert_int_equal(sim_plan_make(lab.scenario, lab.topo, lab.routes,
-				       SIM_POLICY_NONE, SCENARIO_PACE_UNSET, &plan,
+				       SIM_POLICY_NONE, 0, SCENARIO_PACE_UNSET, &plan,
 				       &err),
 			 -EINVAL);
 	assert_string_equal(
@@ -373,7 +373,7 @@ another_pacing_takes_the_gate_from_jobs_without_a_phase_too(void **state)
 
 	(void)state;
 	assert_int_equal(sim_plan_make(lab.scenario, lab.topo, lab.routes,
-				       SIM_POLICY_NONE + 1 + ADVISE_ANTIPHASE,
+				       SIM_POLICY_NONE + 1 + ADVISE_ANTIPHASE, 0,
 				       SCENARIO_PACE_ONCE, &once, &err),
 			 0);
 	for (size_t j = 0; j < 2; j++) {

@@ -34,7 +34,7 @@ packs_into_the_leaf_that_fits_best(void **state)
 	ON(fixture_job(&f, "a", 2, 100000, 0.3, 50e9), 4, 5);
 	fixture_job(&f, "b", 2, 100000, 0.3, 50e9);
 	fixture_job(&f, "c", 4, 100000, 0.3, 50e9);
-	place = place_new(f.topo, f.routes, &f.workload);
+	place = place_new(f.topo, f.routes, &f.workload, PLACE_HASHED);
 	assert_int_equal(place_put(place, 0, f.workload.jobs[0].hosts), 0);
 	assert_int_equal(place_pack(place, 1, hosts), 0);
 	assert_int_equal(hosts[0], 6);
@@ -57,7 +57,7 @@ takes_as_few_leaves_as_it_can(void **state)
 	fixture_init(&f, 4, 4, 2, 50e9);
 	ON(fixture_job(&f, "a", 3, 100000, 0.3, 50e9), 0, 1, 2);
 	fixture_job(&f, "b", 7, 100000, 0.3, 50e9);
-	place = place_new(f.topo, f.routes, &f.workload);
+	place = place_new(f.topo, f.routes, &f.workload, PLACE_HASHED);
 	assert_int_equal(place_put(place, 0, f.workload.jobs[0].hosts), 0);
 	assert_int_equal(place_pack(place, 1, hosts), 0);
 	assert_int_equal(leaves_of(hosts, 7, 4), 2);
@@ -77,7 +77,7 @@ respects_slots_and_says_when_there_are_too_few(void **state)
 	ON(fixture_job(&f, "a", 3, 100000, 0.3, 50e9), 0, 1, 4);
 	fixture_job(&f, "b", 5, 100000, 0.3, 50e9);
 	fixture_job(&f, "c", 6, 100000, 0.3, 50e9);
-	place = place_new(f.topo, f.routes, &f.workload);
+	place = place_new(f.topo, f.routes, &f.workload, PLACE_HASHED);
 	assert_int_equal(place_put(place, 0, f.workload.jobs[0].hosts), 0);
 	assert_int_equal(place_pack(place, 2, hosts), -ENOSPC);
 	assert_int_equal(place_pack(place, 1, hosts), 0);
@@ -101,7 +101,7 @@ varied_packings_are_as_good_and_not_all_the_same(void **state)
 	(void)state;
 	fixture_init(&f, 6, 4, 2, 50e9);
 	fixture_job(&f, "a", 3, 100000, 0.3, 50e9);
-	place = place_new(f.topo, f.routes, &f.workload);
+	place = place_new(f.topo, f.routes, &f.workload, PLACE_HASHED);
 	rng_init(&rng, 5);
 	for (int i = 0; i < 20; i++) {
 		assert_int_equal(place_pack_varied(place, 0, &rng, hosts), 0);
@@ -127,7 +127,7 @@ search_finds_the_links_that_nobody_uses(void **state)
 	ON(fixture_job(&f, "a", 4, 100000, 0.5, 50e9), 0, 1, 4, 5);
 	ON(fixture_job(&f, "x", 2, 100000, 0.5, 1e9), 8, 9);
 	fixture_job(&f, "b", 3, 100000, 0.5, 50e9);
-	place = place_new(f.topo, f.routes, &f.workload);
+	place = place_new(f.topo, f.routes, &f.workload, PLACE_HASHED);
 	for (uint32_t j = 0; j < 2; j++)
 		assert_int_equal(place_put(place, j, f.workload.jobs[j].hosts), 0);
 	assert_int_equal(place_search(place, 2, 1, 200, 10, &candidates), 0);
@@ -155,7 +155,7 @@ search_prefers_leaves_with_idle_uplinks(void **state)
 	ON(fixture_job(&f, "x", 1, 100000, 0.5, 1e9), 8);
 	ON(fixture_job(&f, "y", 1, 100000, 0.5, 1e9), 12);
 	fixture_job(&f, "b", 4, 97000, 0.5, 50e9);
-	place = place_new(f.topo, f.routes, &f.workload);
+	place = place_new(f.topo, f.routes, &f.workload, PLACE_HASHED);
 	for (uint32_t j = 0; j < 3; j++)
 		assert_int_equal(place_put(place, j, f.workload.jobs[j].hosts), 0);
 	assert_int_equal(place_pack(place, 3, hosts), 0);
@@ -200,7 +200,7 @@ random_state(struct fixture *f, struct rng *rng, uint32_t n_jobs)
 		at += n;
 	}
 	fixture_job(f, "new", 4, 100000, 0.4, 50e9);
-	place = place_new(f->topo, f->routes, &f->workload);
+	place = place_new(f->topo, f->routes, &f->workload, PLACE_HASHED);
 	for (uint32_t j = 0; j < n_jobs; j++)
 		assert_int_equal(place_put(place, j, f->workload.jobs[j].hosts), 0);
 	return place;
@@ -320,7 +320,7 @@ packs_into_one_pod_of_a_fat_tree(void **state)
 	/* One host of the first pod is taken; only other pods have four left. */
 	ON(fixture_job(&f, "a", 1, 100000, 0.3, 50e9), 1);
 	fixture_job(&f, "b", 4, 100000, 0.3, 50e9);
-	place = place_new(f.topo, f.routes, &f.workload);
+	place = place_new(f.topo, f.routes, &f.workload, PLACE_HASHED);
 	assert_int_equal(place_put(place, 0, f.workload.jobs[0].hosts), 0);
 	assert_int_equal(place_pack(place, 1, hosts), 0);
 	for (int i = 0; i < 4; i++)

@@ -20,7 +20,7 @@ pair_init(struct pair *p, int64_t period_a_us, double duty_a, int64_t period_b_u
 	fixture_init(&p->f, 2, 2, 1, 50e9);
 	ON(fixture_job(&p->f, "a", 2, period_a_us, duty_a, 50e9), 0, 2);
 	ON(fixture_job(&p->f, "b", 2, period_b_us, duty_b, 50e9), 1, 3);
-	p->place = place_new(p->f.topo, p->f.routes, &p->f.workload);
+	p->place = place_new(p->f.topo, p->f.routes, &p->f.workload, PLACE_HASHED);
 	for (uint32_t j = 0; j < 2; j++) {
 		assert_int_equal(place_put(p->place, j, p->f.workload.jobs[j].hosts),
 				 0);
@@ -185,7 +185,7 @@ a_job_that_takes_no_time_is_not_slowed(void **state)
 	fixture_init(&f, 1, 2, 1, 50e9);
 	wj = fixture_job(&f, "a", 1, 100000, 1, 50e9);
 	ON(wj, 0);
-	place = place_new(f.topo, f.routes, &f.workload);
+	place = place_new(f.topo, f.routes, &f.workload, PLACE_HASHED);
 	assert_int_equal(place_put(place, 0, f.workload.jobs[0].hosts), 0);
 	/* A host alone sends nothing, and the job does nothing else. */
 	job.job = &f.workload.jobs[0];

@@ -57,7 +57,7 @@ lab_init(struct lab *lab, uint32_t n_racks, const uint32_t *rack_of,
 	}
 	lab->topo = topo_builder_finish(b);
 	lab->routes = routes_new(lab->topo, 1);
-	lab->place = place_new(lab->topo, lab->routes, &lab->none);
+	lab->place = place_new(lab->topo, lab->routes, &lab->none, PLACE_HASHED);
 	lab->racks = racks_new(lab->place);
 }
 
@@ -190,7 +190,7 @@ takes_racks_of_one_pod_if_as_few_suffice(void **state)
 	(void)state;
 	assert_int_equal(gen_fat_tree(&options, &topo, NULL), 0);
 	routes = routes_new(topo, 1);
-	place = place_new(topo, routes, &none);
+	place = place_new(topo, routes, &none, PLACE_HASHED);
 	racks = racks_new(place);
 	assert_int_equal(racks_n(racks), 8);
 	assert_int_equal(racks_fewest(racks, 4, 1, hosts, &n_racks), 0);

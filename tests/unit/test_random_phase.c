@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "lib/base/rng.h"
-#include "scheduler/core/advise/random_phase.h"
+#include "scheduler/core/paths/random_phase.h"
 #include "scheduler/core/profile/profile.h"
 #include "tests/unit/test.h"
 

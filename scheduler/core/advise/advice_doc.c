@@ -52,6 +52,29 @@ link_from(struct advice_doc *doc, const struct advice_link *link,
 	};
 }
 
+/* The paths that are not left to hashing. */
+static void
+paths_from(struct advice_doc *doc, const struct advice *advice, const struct topo *topo,
+	   struct advice_doc_job *job)
+{
+	job->paths = xcalloc(advice->n_paths + 1, sizeof *job->paths);
+	for (size_t i = 0; i < advice->n_paths; i++) {
+		const struct advice_path *path = &advice->paths[i];
+
+		if (path->number == WORK_HASHED)
+			continue;
+		job->paths[job->n_paths++] = (struct advice_doc_path){
+			.from = advice_doc_text(doc,
+						topo_node(topo, path->source)->name),
+			.to = advice_doc_text(doc,
+					      topo_node(topo, path->destination)->name),
+			.via = advice_doc_text(doc, topo_node(topo, path->via)->name),
+			.number = path->number,
+			.port = path->port,
+		};
+	}
+}
+
 static void
 job_from(struct advice_doc *doc, const struct advice *advice,
 	 const struct work_job *job, const struct topo *topo,
@@ -86,6 +109,7 @@ job_from(struct advice_doc *doc, const struct advice *advice,
 			advice_doc_text(doc, topo_node(topo, advice->hosts[i])->name);
 	for (size_t i = 0; i < advice->n_links; i++)
 		out.links[i] = link_from(doc, &advice->links[i], topo);
+	paths_from(doc, advice, topo, &out);
 	*ret_job = out;
 }
 
@@ -119,9 +143,10 @@ links_from(const struct advice_set *set, const struct workload *workload,
 	for (size_t j = 0; j < set->n; j++) {
 		const struct advice *advice = &set->items[j];
 
-		/* A job that was placed apart has links that it avoids. */
-		for (size_t i = 0;
-		     advice->reason != REASON_PLACED_APART && i < advice->n_links; i++)
+		/* The links of a job that was kept apart are those that it avoids. */
+		if (reason_is_apart(advice->reason))
+			continue;
+		for (size_t i = 0; i < advice->n_links; i++)
 			vec_push(&mentions,
 				 ((struct mention){ &advice->links[i], (uint32_t)j }));
 	}
@@ -187,6 +212,7 @@ advice_doc_cut(struct advice_doc *doc, size_t n_kept)
 
 		free(job->hosts);
 		free(job->links);
+		free(job->paths);
 		free(job->places);
 	}
 }

@@ -43,6 +43,14 @@ struct advice_doc_link {
 	size_t n_jobs;     /* Jobs on the link. */
 };
 
+/* The path of a flow. */
+struct advice_doc_path {
+	const char *from, *to; /* Hosts. */
+	const char *via;       /* Its highest switch: "spine2". */
+	size_t number;         /* Among the equally short ones. */
+	size_t port;           /* Source port that takes it; 0: not known. */
+};
+
 /* A place of a waiting job. */
 struct advice_doc_place {
 	const char *nodes; /* As a hostlist. */
@@ -79,6 +87,8 @@ struct advice_doc_job {
 	const char **hosts; /* Owned.  'n_hosts' of them, 0 if it must wait. */
 	bool placed_by_us;
 	int64_t jitter_us;
+	struct advice_doc_path *paths; /* Owned.  Of flows whose path is chosen. */
+	size_t n_paths;
 
 	/* Only in antiphase.job_advice/1. */
 	int64_t at_us, valid_until_us; /* Wall clock. */

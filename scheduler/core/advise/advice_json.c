@@ -100,6 +100,14 @@ static const struct field live_link_fields[] = {
 	    MAX_EXACT, 1e9),
 };
 
+static const struct field path_fields[] = {
+	ROW(advice_doc_path, NAME, from, "from", EXACT, 0, 0, 1),
+	ROW(advice_doc_path, NAME, to, "to", EXACT, 0, 0, 1),
+	ROW(advice_doc_path, NAME, via, "via", EXACT, 0, 0, 1),
+	SIZE(advice_doc_path, number, "path"),
+	ROW(advice_doc_path, SIZE, port, "port", EXACT, 0, 65535, 1),
+};
+
 static const struct field place_fields[] = {
 	TEXT(advice_doc_place, nodes, "nodes"),
 	PLACE(loss, -MAX_EXACT, MAX_EXACT, FINE),
@@ -237,6 +245,13 @@ put_file_job(struct jsonw *w, const struct advice_doc_job *job)
 	jsonw_str(w, "job", job->name);
 	put_names(w, "hosts", job->hosts, job->n_hosts);
 	put_fields(w, job, file_job_fields, N(file_job_fields));
+	jsonw_array(w, "paths");
+	for (size_t i = 0; i < job->n_paths; i++) {
+		jsonw_flat_object(w, NULL);
+		put_fields(w, &job->paths[i], path_fields, N(path_fields));
+		jsonw_end(w);
+	}
+	jsonw_end(w);
 	jsonw_str(w, "reason", job->reason);
 	jsonw_str(w, "text", job->text);
 	jsonw_str(w, "remedy", job->remedy);
@@ -518,6 +533,16 @@ read_link_of_all(const struct reader *r, const struct json *object, void *item)
 	return read_file_link(r, object, true, item);
 }
 
+static int
+read_path(const struct reader *r, const struct json *object, void *item)
+{
+	static const char *const others[] = { NULL };
+
+	if (check_keys(r, object, path_fields, N(path_fields), others) < 0)
+		return -EINVAL;
+	return read_fields(r, object, path_fields, N(path_fields), item);
+}
+
 /* Ignores the file's text and remedy: this program has its own. */
 static int
 read_reason(const struct reader *r, const struct json *object,
@@ -542,8 +567,8 @@ read_reason(const struct reader *r, const struct json *object,
 static int
 read_file_job(const struct reader *r, const struct json *object, void *item)
 {
-	static const char *const others[] = { "job",    "hosts", "reason", "text",
-					      "remedy", "links", NULL };
+	static const char *const others[] = { "job",  "hosts",  "paths", "reason",
+					      "text", "remedy", "links", NULL };
 	static const char *const pacings[] = { "free", "realign", "gate", NULL };
 	static const struct field name[] = {
 		ROW(advice_doc_job, NAME, name, "job", EXACT, 0, 0, 1),
@@ -557,6 +582,8 @@ read_file_job(const struct reader *r, const struct json *object, void *item)
 	    read_names(r, object, "hosts", &job->hosts, &job->n_hosts) < 0 ||
 	    read_fields(r, object, file_job_fields, N(file_job_fields), job) < 0 ||
 	    read_word(r, object, "pacing", pacings, &unused) < 0 ||
+	    read_array(r, object, "paths", false, sizeof *job->paths, read_path,
+		       &job->paths, &job->n_paths) < 0 ||
 	    read_reason(r, object, job) < 0)
 		return -EINVAL;
 	return read_array(r, object, "links", false, sizeof *job->links,

@@ -1,17 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scheduler/core/advise/advise.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "lib/base/words.h"
 #include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advise/advise_internal.h"
 #include "scheduler/core/workload/workload.h"
 
 const char *const advise_policy_names[N_ADVISE_POLICIES + 1] = { "fair", "cassini",
 								 "antiphase", NULL };
+
+/* In the order of their bits. */
+static const char *const lever_names[] = { "place", "path", "time", NULL };
+
+int
+advise_levers_read(const char *text, unsigned *ret_levers, struct err *err)
+{
+	unsigned levers = 0;
+
+	do {
+		size_t length = strcspn(text, ",");
+		char *word = xstrndup(text, length);
+		int index = words_index(word, lever_names);
+
+		if (index < 0) {
+			err_set(err, NULL, 0, 0,
+				"there is no lever '%.40s'; expected a list of place, "
+				"path and time",
+				word);
+			err_suggest(err, word, lever_names);
+			free(word);
+			return -EINVAL;
+		}
+		free(word);
+		levers |= 1u << index;
+		text += length + (text[length] == ',');
+	} while (*text);
+	*ret_levers = levers;
+	return 0;
+}
 
 static double
 cost_of(const struct plan *plan, const struct advise_ctx *ctx, uint32_t n_iterations)
@@ -123,18 +156,27 @@ n_waiting(const struct workload *workload)
 	return n;
 }
 
-/*
- * Placements of the waiting jobs: the first is the baseline, the last is tried only if
- * its cost is bounded.
- */
-static void (*const placers[])(struct plan *plan, const struct advise_ctx *ctx) = {
-	place_waiting_packed,
-	place_waiting_predicted,
-	place_waiting_largest_first,
-	place_waiting_cassini,
+/* One way to place the waiting jobs and to route all. */
+struct attempt {
+	void (*place)(struct plan *plan, const struct advise_ctx *ctx);
+	enum place_paths paths;
+	unsigned levers; /* That it needs. */
+	bool is_costly;
 };
 
-#define N_PLACERS (sizeof placers / sizeof *placers)
+/* The first is the baseline. */
+static const struct attempt attempts[] = {
+	{ place_waiting_packed, PLACE_HASHED, 0, false },
+	{ place_waiting_packed, PLACE_CHOSEN, ADVISE_PATH, false },
+	{ place_waiting_predicted, PLACE_HASHED, ADVISE_PLACE, false },
+	{ place_waiting_predicted, PLACE_CHOSEN, ADVISE_PLACE | ADVISE_PATH, false },
+	{ place_waiting_largest_first, PLACE_HASHED, ADVISE_PLACE, false },
+	{ place_waiting_largest_first, PLACE_CHOSEN, ADVISE_PLACE | ADVISE_PATH,
+	  false },
+	{ place_waiting_cassini, PLACE_HASHED, ADVISE_PLACE, true },
+};
+
+#define N_ATTEMPTS (sizeof attempts / sizeof *attempts)
 
 /*
  * CASSINI scores every link of the cluster for each place of each waiting job, so its
@@ -143,15 +185,20 @@ static void (*const placers[])(struct plan *plan, const struct advise_ctx *ctx) 
  */
 #define CASSINI_MAX_WORK 2000
 
-/* Number of placers to try. */
-static size_t
-n_placers(const struct workload *workload)
+static bool
+is_tried(const struct attempt *attempt, const struct advise_ctx *ctx)
 {
-	size_t waiting = n_waiting(workload);
+	size_t waiting = n_waiting(ctx->workload);
+	bool is_hashed_twin =
+		attempt->paths == PLACE_HASHED && (ctx->opts.levers & ADVISE_PATH);
 
-	if (waiting == 0)
-		return 1;
-	return waiting * workload->n <= CASSINI_MAX_WORK ? N_PLACERS : N_PLACERS - 1;
+	if (attempt == &attempts[0])
+		return true;
+	if ((attempt->levers & ctx->opts.levers) != attempt->levers)
+		return false;
+	if ((attempt->levers & ADVISE_PLACE) && (waiting == 0 || is_hashed_twin))
+		return false;
+	return !attempt->is_costly || waiting * ctx->workload->n <= CASSINI_MAX_WORK;
 }
 
 /* Whether all jobs are in the same places. */
@@ -170,6 +217,13 @@ are_places_same(const struct plan *a, const struct plan *b,
 	return true;
 }
 
+static void
+predict_unshifted(struct plan *plan, const struct advise_ctx *ctx)
+{
+	plan_find_components(plan, ctx, TIE_EXCEEDABLE);
+	plan_predict(plan, ctx);
+}
+
 /*
  * Shifts the jobs at the packed places, at the places of best prediction in two orders,
  * and at CASSINI's, and takes the best outcome.  So the advice is never predicted to be
@@ -179,23 +233,32 @@ are_places_same(const struct plan *a, const struct plan *b,
 static int
 plan_antiphase(struct plan *plan, const struct advise_ctx *ctx)
 {
-	size_t n = n_placers(ctx->workload), best = 0;
-	struct plan plans[N_PLACERS] = { 0 };
+	struct plan plans[N_ATTEMPTS] = { 0 };
 	struct advise_ctx judging = *ctx;
+	size_t best = 0;
 	int r = 0;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < N_ATTEMPTS && r == 0; i++) {
 		bool is_new = true;
 
-		r = plan_init(&plans[i], ctx);
+		if (!is_tried(&attempts[i], ctx))
+			continue;
+		judging.paths = attempts[i].paths;
+		r = plan_init(&plans[i], &judging);
 		if (r < 0)
 			break;
-		placers[i](&plans[i], ctx);
+		attempts[i].place(&plans[i], &judging);
 		for (size_t k = 0; k < i; k++)
-			is_new &= !are_places_same(&plans[i], &plans[k], ctx);
+			is_new &= !plans[k].place ||
+				  attempts[k].paths != attempts[i].paths ||
+				  !are_places_same(&plans[i], &plans[k], ctx);
 		if (!is_new)
 			continue;
-		shift_by_prediction(&plans[i], &judging);
+		r = place_improve_paths(plans[i].place, ctx->opts.seed);
+		if (ctx->opts.levers & ADVISE_TIME)
+			shift_by_prediction(&plans[i], &judging);
+		else
+			predict_unshifted(&plans[i], &judging);
 		judging.reference = &plans[0];
 		if (i > 0 && !breaks_cap(&plans[i], &plans[0], ctx) &&
 		    is_better_plan(&plans[i], &plans[best], ctx))
@@ -205,7 +268,7 @@ plan_antiphase(struct plan *plan, const struct advise_ctx *ctx)
 		*plan = plans[best];
 		plans[best] = (struct plan){ 0 };
 	}
-	for (size_t i = 0; i < N_PLACERS; i++)
+	for (size_t i = 0; i < N_ATTEMPTS; i++)
 		plan_fini(&plans[i]);
 	return r;
 }
@@ -214,10 +277,13 @@ int
 advise(const struct workload *workload, struct topo *topo, struct routes *routes,
        const struct advise_opts *opts, struct advice_set **ret_set)
 {
-	struct advise_ctx ctx = { workload, topo, routes, *opts, 1, 1, NULL };
+	struct advise_ctx ctx = { workload, topo, routes,       *opts,
+				  1,        1,    PLACE_HASHED, NULL };
 	struct plan before = { 0 }, plan = { 0 };
 	int r;
 
+	if (ctx.opts.levers == 0)
+		ctx.opts.levers = ADVISE_ALL_LEVERS;
 	if (!(ctx.opts.max_slowdown > 0))
 		ctx.opts.max_slowdown = ADVISE_MAX_SLOWDOWN;
 	if (ctx.opts.n_candidates == 0)

@@ -21,6 +21,7 @@
 #include "engine/engine.h"
 #include "scheduler/core/advise/reason.h"
 
+struct err;
 struct workload;
 struct topo;
 struct routes;
@@ -35,8 +36,23 @@ enum advise_policy {
 /* "fair", "cassini", "antiphase"; NULL-terminated. */
 extern const char *const advise_policy_names[N_ADVISE_POLICIES + 1];
 
+/* What antiphase may change; a set of these. */
+enum advise_lever {
+	ADVISE_PLACE = 1, /* Where waiting jobs go. */
+	ADVISE_PATH = 2,  /* Which of the equally short paths a flow takes. */
+	ADVISE_TIME = 4,  /* When a job's iterations begin. */
+	ADVISE_ALL_LEVERS = 7,
+};
+
+/*
+ * Reads a list such as "place,path".  Returns 0, or -EINVAL with 'err' filled and
+ * '*ret_levers' unchanged.
+ */
+int advise_levers_read(const char *text, unsigned *ret_levers, struct err *err);
+
 struct advise_opts {
 	enum advise_policy policy;
+	unsigned levers; /* Of ADVISE_ANTIPHASE; 0: all. */
 	uint64_t seed;
 	double max_slowdown;   /* Cap on any one job; 0: default. */
 	uint32_t n_candidates; /* Placements to predict; 0: default. */
@@ -58,12 +74,23 @@ struct advice_link {
 	double excess_before_bps, excess_after_bps;
 };
 
+/* The path of one flow. */
+struct advice_path {
+	uint32_t source, destination; /* Hosts. */
+	uint32_t via;    /* The first switch of its highest tier; TOPO_NONE: none. */
+	uint32_t number; /* See routes_numbered_path(); WORK_HASHED: left to hashing. */
+	uint16_t port;   /* A source port that hashing sends there; 0: none found. */
+};
+
 struct advice {
 	uint32_t job;    /* Index in the workload. */
 	uint32_t *hosts; /* Owned.  Present or advised hosts; NULL: none. */
 	uint32_t n_hosts;
 	bool placed_by_us; /* It was waiting. */
-	int64_t shift_us;  /* 0 unless advised. */
+	/* Owned.  [n_paths], by flow of its collective; NULL: all are left to hashing. */
+	struct advice_path *paths;
+	size_t n_paths;
+	int64_t shift_us; /* 0 unless advised. */
 	int64_t slack_us;
 	bool is_phased; /* Its phase is advised, even if the shift is 0. */
 	enum engine_pacing pacing;

@@ -50,6 +50,9 @@
 /* Deadband of CASSINI's agent, as a share of the period (NSDI 2024, section 4.3). */
 #define ADVISE_DEADBAND_FRAC 0.05
 
+/* Source ports that are tried for one of a given path. */
+#define ADVISE_MAX_PORTS 4096
+
 /* ---- Effort ---------------------------------------------------------------------- */
 
 #define ADVISE_EFFORT_FLOWS 8e6 /* Default, for all predictions that are kept. */
@@ -67,8 +70,6 @@
 
 /* ---- Placement ------------------------------------------------------------------- */
 
-/* In the bound of place.h: the share of the mean excess that remains after shifting. */
-#define PLACE_RESIDUE_FRAC 0.1
 /* Local search: packings to start from, random hosts per move, tie of losses. */
 #define PLACE_STARTS     6
 #define PLACE_TRIES_HOST 16
@@ -81,6 +82,8 @@
 #define PLACE_JUDGE_MAX_JOBS 24
 #define PLACE_JUDGE_SEEDS    2
 #define PLACE_BEYOND_CAP     100
+/* Redraws of paths (paths.h) of one plan. */
+#define PLACE_REDRAWS 500
 /* Placements that CASSINI draws to find ten different ones. */
 #define PLACE_MAX_DRAWS 40
 

@@ -14,7 +14,9 @@
 #include "lib/base/vec.h"
 #include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advise/advise_internal.h"
+#include "scheduler/core/paths/link_loads.h"
 #include "scheduler/core/workload/workload.h"
+#include "topology/route.h"
 #include "topology/topo.h"
 
 /* ---- Links ----------------------------------------------------------------------- */
@@ -43,12 +45,14 @@ contended_links(const struct plan *where, const struct plan *plan,
 	for (size_t i = 0; routed && i < routed->footprint.n; i++) {
 		uint32_t link = routed->footprint.entries[i].link;
 		double capacity_bps = topo_link(ctx->topo, link)->capacity_bps;
-		double before_bps = place_excess_bps(where->place, link);
+		double before_bps =
+			link_loads_excess_bps(place_link_loads(where->place), link);
 		double after_bps = plan->excess_bps[link];
 		size_t n;
 
-		(void)place_loads(where->place, link, &n);
-		if (n < 2 || !place_is_exceedable(where->place, link))
+		(void)link_loads_of(place_link_loads(where->place), link, &n);
+		if (n < 2 ||
+		    !link_loads_is_exceedable(place_link_loads(where->place), link))
 			continue;
 		vec_push(&links, ((struct advice_link){
 					 .link = link,
@@ -74,10 +78,12 @@ worst_score(const struct plan *plan, const struct advise_ctx *ctx, uint32_t job,
 
 	for (size_t i = 0; routed && i < routed->footprint.n; i++) {
 		uint32_t link = routed->footprint.entries[i].link;
-		double excess_bps = is_random ? place_excess_bps(plan->place, link)
-					      : plan->excess_bps[link];
+		double excess_bps =
+			is_random ? link_loads_excess_bps(place_link_loads(plan->place),
+							  link)
+				  : plan->excess_bps[link];
 
-		if (!place_is_exceedable(plan->place, link))
+		if (!link_loads_is_exceedable(place_link_loads(plan->place), link))
 			continue;
 		worst = fmin(worst,
 			     1 - excess_bps / topo_link(ctx->topo, link)->capacity_bps);
@@ -93,7 +99,8 @@ shares_any_link(const struct plan *plan, uint32_t job)
 	for (size_t i = 0; routed && i < routed->footprint.n; i++) {
 		size_t n;
 
-		(void)place_loads(plan->place, routed->footprint.entries[i].link, &n);
+		(void)link_loads_of(place_link_loads(plan->place),
+				    routed->footprint.entries[i].link, &n);
 		if (n > 1)
 			return true;
 	}
@@ -129,8 +136,10 @@ reason_of(const struct plan *before, const struct plan *plan,
 		contended_links(before, plan, ctx, job, &packed);
 		was_contended = packed.n_links > 0;
 		free(packed.links);
-		if (advice->placed_by_us && was_contended)
+		if (was_contended && advice->placed_by_us)
 			return REASON_PLACED_APART;
+		if (was_contended && advice->paths)
+			return REASON_ROUTED_APART;
 		return shares_any_link(plan, job) ? REASON_FITS : REASON_ISOLATED;
 	}
 	if (plan->why[job] != N_REASONS)
@@ -162,6 +171,60 @@ fill_gain(const struct plan *before, const struct plan *plan,
 	}
 }
 
+/* The first switch of the highest tier on a path. */
+static uint32_t
+highest_switch(const struct topo *topo, const uint32_t *links, size_t n)
+{
+	uint32_t best = TOPO_NONE;
+
+	for (size_t i = 0; i + 1 < n; i++) {
+		uint32_t node = topo_link(topo, links[i])->to;
+
+		if (best == TOPO_NONE ||
+		    topo_node(topo, node)->tier > topo_node(topo, best)->tier)
+			best = node;
+	}
+	return best;
+}
+
+/* The paths of a job, unless all are left to hashing. */
+static void
+fill_paths(const struct plan *plan, const struct advise_ctx *ctx, uint32_t job,
+	   struct advice *advice)
+{
+	const struct routed_job *routed = place_routed_job(plan->place, job);
+	uint16_t first_port = ctx->workload->jobs[job].first_port;
+	bool is_any_chosen = false;
+
+	for (size_t i = 0; i < routed->flows.n; i++)
+		is_any_chosen |= routed->paths[i] != WORK_HASHED;
+	if (!is_any_chosen)
+		return;
+	advice->paths = xcalloc(routed->flows.n, sizeof *advice->paths);
+	advice->n_paths = routed->flows.n;
+	for (size_t i = 0; i < routed->flows.n; i++) {
+		const struct collective_flow *flow = &routed->flows.flows[i];
+		size_t first = routed->path_first[i];
+		struct advice_path *path = &advice->paths[i];
+
+		*path = (struct advice_path){
+			.source = flow->source,
+			.destination = flow->destination,
+			.via = highest_switch(ctx->topo, routed->path_links + first,
+					      routed->path_first[i + 1] - first),
+			.number = routed->paths[i],
+		};
+		if (path->number == WORK_HASHED)
+			path->port = (uint16_t)(first_port + i);
+		else if (routes_port_of_path(
+				 ctx->routes, flow->source, flow->destination,
+				 (uint16_t)(first_port + i), path->number,
+				 ADVISE_MAX_PORTS, (uint16_t)routed->flows.n_rails,
+				 &path->port) < 0)
+			path->port = 0;
+	}
+}
+
 static void
 fill_advice(const struct plan *before, const struct plan *plan,
 	    const struct advise_ctx *ctx, uint32_t job, struct advice *ret_advice)
@@ -179,6 +242,7 @@ fill_advice(const struct plan *before, const struct plan *plan,
 		advice.hosts = xmemdup(hosts, wj->n_hosts_wanted, sizeof *hosts);
 		advice.n_hosts = wj->n_hosts_wanted;
 		advice.pacing = plan->pacing[job];
+		fill_paths(plan, ctx, job, &advice);
 		advice.score_before = worst_score(before, ctx, job, true);
 		advice.score_after = worst_score(plan, ctx, job, false);
 	}
@@ -189,7 +253,7 @@ fill_advice(const struct plan *before, const struct plan *plan,
 	}
 	contended_links(plan, plan, ctx, job, &advice);
 	advice.reason = reason_of(before, plan, ctx, job, &advice);
-	if (advice.reason == REASON_PLACED_APART) {
+	if (reason_is_apart(advice.reason)) {
 		/* Lists the links that the job was kept away from. */
 		free(advice.links);
 		contended_links(before, plan, ctx, job, &advice);
@@ -223,6 +287,7 @@ advice_set_free(struct advice_set *set)
 		return;
 	for (size_t i = 0; i < set->n; i++) {
 		free(set->items[i].hosts);
+		free(set->items[i].paths);
 		free(set->items[i].links);
 	}
 	free(set->items);

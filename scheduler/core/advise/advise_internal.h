@@ -34,6 +34,7 @@ struct advise_ctx {
 	struct advise_opts opts;         /* Defaults filled in. */
 	uint32_t n_seeds;                /* Runs of each prediction that is kept. */
 	uint32_t n_iterations;           /* Iterations of those runs. */
+	enum place_paths paths;          /* Of plans that are begun from now on. */
 	const struct plan
 		*reference; /* No job may be worse off than in this plan; or NULL. */
 };

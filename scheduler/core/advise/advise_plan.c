@@ -11,6 +11,7 @@
 #include "lib/base/vec.h"
 #include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advise/advise_internal.h"
+#include "scheduler/core/paths/link_loads.h"
 #include "scheduler/core/workload/workload.h"
 #include "topology/topo.h"
 
@@ -39,8 +40,8 @@ ties(const struct place *place, uint32_t link, enum component_tie tie)
 	size_t n;
 
 	if (tie == TIE_EXCEEDABLE)
-		return place_is_exceedable(place, link);
-	(void)place_loads(place, link, &n);
+		return link_loads_is_exceedable(place_link_loads(place), link);
+	(void)link_loads_of(place_link_loads(place), link, &n);
 	return n > 1;
 }
 
@@ -66,14 +67,14 @@ walk(const struct place *place, const struct advise_ctx *ctx, uint32_t job,
 
 		for (size_t i = 0; i < routed->footprint.n; i++) {
 			uint32_t link = routed->footprint.entries[i].link;
-			const struct place_load *loads;
+			const struct link_load *loads;
 			size_t n;
 
 			if (is_seen_link[link] || !ties(place, link, tie))
 				continue;
 			is_seen_link[link] = true;
 			vec_push(&links, link);
-			loads = place_loads(place, link, &n);
+			loads = link_loads_of(place_link_loads(place), link, &n);
 			for (size_t k = 0; k < n; k++) {
 				if (is_seen[loads[k].job] || jobs.n >= n_max)
 					continue;
@@ -142,7 +143,8 @@ component_problem_make(const struct component *component, const struct place *pl
 		uint32_t link = component->links[i];
 		uint32_t first = (uint32_t)loads.n;
 		size_t n;
-		const struct place_load *on_link = place_loads(place, link, &n);
+		const struct link_load *on_link =
+			link_loads_of(place_link_loads(place), link, &n);
 
 		for (size_t k = 0; k < n; k++) {
 			uint32_t j = number[on_link[k].job];
@@ -205,7 +207,7 @@ plan_init(struct plan *plan, const struct advise_ctx *ctx)
 	size_t n = workload->n;
 
 	*plan = (struct plan){
-		.place = place_new(ctx->topo, ctx->routes, workload),
+		.place = place_new(ctx->topo, ctx->routes, workload, ctx->paths),
 		.phase_us = xcalloc(n + 1, sizeof(int64_t)),
 		.is_phased = xcalloc(n + 1, sizeof(bool)),
 		.pacing = xcalloc(n + 1, sizeof(enum engine_pacing)),
@@ -254,8 +256,8 @@ plan_find_components(struct plan *plan, const struct advise_ctx *ctx,
 		const struct component *c = &plan->components.items[i];
 
 		for (size_t l = 0; l < c->n_links; l++)
-			plan->excess_bps[c->links[l]] =
-				place_excess_bps(plan->place, c->links[l]);
+			plan->excess_bps[c->links[l]] = link_loads_excess_bps(
+				place_link_loads(plan->place), c->links[l]);
 	}
 }
 

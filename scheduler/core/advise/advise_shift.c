@@ -15,7 +15,8 @@
 #include "lib/base/alloc.h"
 #include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advise/advise_decision.h"
-#include "scheduler/core/advise/random_phase.h"
+#include "scheduler/core/paths/link_loads.h"
+#include "scheduler/core/paths/random_phase.h"
 #include "scheduler/core/solve/pair.h"
 #include "scheduler/core/solve/step_function.h"
 #include "scheduler/core/workload/workload.h"
@@ -34,12 +35,12 @@ is_shift_worthless(const struct place *place, const struct advise_ctx *ctx,
 	for (size_t i = 0; i < routed->footprint.n; i++) {
 		const struct footprint_entry *e = &routed->footprint.entries[i];
 		double capacity_bps = topo_link(ctx->topo, e->link)->capacity_bps;
-		const struct place_load *loads;
+		const struct link_load *loads;
 		size_t n;
 
-		if (!place_is_exceedable(place, e->link))
+		if (!link_loads_is_exceedable(place_link_loads(place), e->link))
 			continue;
-		loads = place_loads(place, e->link, &n);
+		loads = link_loads_of(place_link_loads(place), e->link, &n);
 		for (size_t k = 0; k < n; k++) {
 			if (loads[k].job == job)
 				continue;
@@ -155,13 +156,14 @@ worst_excess_frac(const struct decision *d, uint32_t job, bool is_after)
 	for (size_t i = 0; i < d->component->n_links; i++) {
 		uint32_t link = d->component->links[i];
 		double capacity_bps = topo_link(d->ctx->topo, link)->capacity_bps;
-		const struct place_load *loads;
+		const struct link_load *loads;
 		double excess_bps;
 		size_t n;
 
 		excess_bps = is_after ? d->excess_bps[i]
-				      : place_excess_bps(d->plan->place, link);
-		loads = place_loads(d->plan->place, link, &n);
+				      : link_loads_excess_bps(
+						place_link_loads(d->plan->place), link);
+		loads = link_loads_of(place_link_loads(d->plan->place), link, &n);
 		for (size_t k = 0; k < n; k++)
 			if (loads[k].job == job && excess_bps / capacity_bps > worst)
 				worst = excess_bps / capacity_bps;
@@ -254,7 +256,8 @@ decide(struct plan *plan, const struct advise_ctx *ctx, const struct component *
 		d.has_movable |= d.is_movable[i];
 	}
 	for (size_t i = 0; i < c->n_links; i++)
-		d.excess_bps[i] = place_excess_bps(plan->place, c->links[i]);
+		d.excess_bps[i] = link_loads_excess_bps(place_link_loads(plan->place),
+							c->links[i]);
 	if (d.has_movable)
 		solve_shifts(&d);
 	variants_predict(&d);

@@ -21,6 +21,7 @@
 #include "lib/base/stats.h"
 #include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advise/advise_decision.h"
+#include "scheduler/core/paths/link_loads.h"
 #include "scheduler/core/solve/step_function.h"
 #include "scheduler/core/workload/workload.h"
 #include "topology/topo.h"
@@ -188,10 +189,11 @@ contacts_init(struct contacts *m, const struct decision *d)
 				&routed->footprint.entries[e];
 			double capacity_bps =
 				topo_link(d->ctx->topo, at->link)->capacity_bps;
-			const struct place_load *loads;
+			const struct link_load *loads;
 			size_t n;
 
-			loads = place_loads(d->plan->place, at->link, &n);
+			loads = link_loads_of(place_link_loads(d->plan->place),
+					      at->link, &n);
 			for (size_t k = 0; k < n; k++) {
 				uint32_t other = number[loads[k].job];
 				double both_bps =
@@ -202,7 +204,7 @@ contacts_init(struct contacts *m, const struct decision *d)
 
 				if (other == 0 || other == i + 1 ||
 				    seen_by[other - 1] == i + 1 ||
-				    both_bps <= PLACE_FULL_FRAC * capacity_bps)
+				    both_bps <= LINK_FULL_FRAC * capacity_bps)
 					continue;
 				seen_by[other - 1] = (uint32_t)i + 1;
 				vec_push(&others, other - 1);

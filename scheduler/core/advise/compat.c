@@ -9,9 +9,9 @@
 
 #include "lib/base/alloc.h"
 #include "scheduler/core/advise/advise_constants.h"
-#include "scheduler/core/advise/random_phase.h"
 #include "scheduler/core/cassini/cassini.h"
 #include "scheduler/core/cassini/circle.h"
+#include "scheduler/core/paths/random_phase.h"
 #include "scheduler/core/profile/profile.h"
 #include "scheduler/core/solve/joint.h"
 #include "scheduler/core/solve/step_function.h"

@@ -14,6 +14,7 @@
 #include "scheduler/core/advise/place.h"
 #include "scheduler/core/advise/predict.h"
 #include "scheduler/core/advise/racks.h"
+#include "scheduler/core/paths/link_loads.h"
 #include "scheduler/core/workload/workload.h"
 
 /* The workers of a job in one rack. */
@@ -40,7 +41,7 @@ fragmentation_maker_new(struct topo *topo, struct routes *routes)
 	struct fragmentation_maker *maker = xcalloc(1, sizeof *maker);
 
 	maker->topo = topo;
-	maker->place = place_new(topo, routes, &maker->workload);
+	maker->place = place_new(topo, routes, &maker->workload, PLACE_HASHED);
 	maker->workload = (struct workload){ &maker->job, 1 };
 	maker->racks = racks_new(maker->place);
 	maker->n_workers = xcalloc(racks_n(maker->racks) + 1, sizeof(uint32_t));
@@ -121,8 +122,9 @@ slowdown_alone(struct fragmentation_maker *maker, const uint32_t *hosts,
 		return r;
 	routed = place_routed_job(maker->place, 0);
 	for (size_t i = 0; i < routed->footprint.n; i++)
-		is_exceedable |= place_is_exceedable(maker->place,
-						     routed->footprint.entries[i].link);
+		is_exceedable |=
+			link_loads_is_exceedable(place_link_loads(maker->place),
+						 routed->footprint.entries[i].link);
 	*ret_slowdown = is_exceedable ? predict_alone(maker) : 1;
 	place_remove(maker->place, 0);
 	return 0;

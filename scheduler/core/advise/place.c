@@ -7,11 +7,13 @@
 #include "lib/base/sort.h"
 #include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advise/place_internal.h"
-#include "scheduler/core/solve/pair.h"
+#include "scheduler/core/paths/link_loads.h"
+#include "scheduler/core/paths/paths.h"
 #include "topology/topo.h"
 
 struct place *
-place_new(struct topo *topo, struct routes *routes, const struct workload *workload)
+place_new(struct topo *topo, struct routes *routes, const struct workload *workload,
+	  enum place_paths paths)
 {
 	struct place *place = xcalloc(1, sizeof *place);
 	uint32_t n_nodes = topo_n_nodes(topo);
@@ -19,11 +21,12 @@ place_new(struct topo *topo, struct routes *routes, const struct workload *workl
 	place->topo = topo;
 	place->routes = routes;
 	place->workload = workload;
+	place->paths = paths;
 	place->free_slots = xcalloc(n_nodes + 1, sizeof *place->free_slots);
 	place->n_guests = xcalloc(n_nodes + 1, sizeof *place->n_guests);
 	for (uint32_t i = 0; i < n_nodes; i++)
 		place->free_slots[i] = topo_node(topo, i)->n_slots;
-	place->links = xcalloc(topo_n_links(topo) + 1, sizeof *place->links);
+	place->loads = link_loads_new(topo);
 	place->n_jobs = workload->n;
 	place->jobs = xcalloc(workload->n + 1, sizeof *place->jobs);
 	for (uint32_t j = 0; j < workload->n; j++)
@@ -37,10 +40,6 @@ place_free(struct place *place)
 {
 	if (!place)
 		return;
-	for (uint32_t l = 0; l < topo_n_links(place->topo); l++) {
-		vec_free(&place->links[l].loads);
-		random_phase_fini(&place->links[l].phases);
-	}
 	for (size_t j = 0; j < place->n_jobs; j++) {
 		free(place->jobs[j].hosts);
 		routed_job_fini(&place->jobs[j].routed);
@@ -48,93 +47,15 @@ place_free(struct place *place)
 	place_groups_fini(place);
 	free(place->free_slots);
 	free(place->n_guests);
-	free(place->links);
+	link_loads_free(place->loads);
 	free(place->jobs);
 	free(place);
-}
-
-/* ---- Cost of a link -------------------------------------------------------------- */
-
-/* e_l from its parts.  'gain_bps' is the most that shifts can remove from 'mu_bps'. */
-static double
-link_cost(double load_bps, double mu_bps, double gain_bps, double capacity_bps)
-{
-	double least_bps = load_bps - capacity_bps;
-
-	if (mu_bps - gain_bps > least_bps)
-		least_bps = mu_bps - gain_bps;
-	if (least_bps < 0)
-		least_bps = 0;
-	return (least_bps + PLACE_RESIDUE_FRAC * mu_bps) / capacity_bps;
-}
-
-static double
-shift_bound_bps(const struct place *place, const struct place_load *a,
-		const struct place_load *b)
-{
-	const struct work_job *jobs = place->workload->jobs;
-
-	return pair_gain_bound_bps(
-		&(struct pair_job){ &jobs[a->job].profile, a->factor },
-		&(struct pair_job){ &jobs[b->job].profile, b->factor });
-}
-
-static double
-place_link_now(const struct place *place, uint32_t link)
-{
-	const struct place_link *l = &place->links[link];
-	double gain_bps = 0;
-
-	if (!place_is_exceedable(place, link))
-		return 0;
-	/* Each job but the first is shifted against those before it. */
-	for (size_t i = 1; i < l->loads.n; i++) {
-		double best_bps = 0;
-
-		for (size_t k = 0; k < i; k++)
-			best_bps += shift_bound_bps(place, &l->loads.items[i],
-						    &l->loads.items[k]);
-		gain_bps += best_bps;
-	}
-	return link_cost(l->mean_bps, random_phase_excess_bps(&l->phases), gain_bps,
-			 l->phases.capacity_bps);
-}
-
-double
-place_link_with(const struct place *place, uint32_t link, uint32_t job, double factor,
-		bool *ret_exceedable)
-{
-	const struct place_link *l = &place->links[link];
-	const struct place_job *new = &place->jobs[job];
-	const struct profile *profile = &place->workload->jobs[job].profile;
-	struct place_load load = { job, factor };
-	double capacity_bps = topo_link(place->topo, link)->capacity_bps;
-	double gain_bps = 0, mu_bps;
-
-	*ret_exceedable = false;
-	if (l->peak_bps + factor * new->peak_bps <= PLACE_FULL_FRAC * capacity_bps)
-		return 0;
-	if (l->loads.n == 0) {
-		/* Its own flows collide, which no shift can change. */
-		struct random_phase alone;
-
-		random_phase_init(&alone, capacity_bps);
-		mu_bps = random_phase_excess_with_bps(&alone, profile, factor);
-		random_phase_fini(&alone);
-		return link_cost(factor * new->mean_bps, mu_bps, 0, capacity_bps);
-	}
-	*ret_exceedable = true;
-	mu_bps = random_phase_excess_with_bps(&l->phases, profile, factor);
-	for (size_t i = 0; i < l->loads.n; i++)
-		gain_bps += shift_bound_bps(place, &load, &l->loads.items[i]);
-	return link_cost(l->mean_bps + factor * new->mean_bps, mu_bps, gain_bps,
-			 capacity_bps);
 }
 
 void
 place_renew(struct place *place, uint32_t job)
 {
-	const struct profile *profile = &place->workload->jobs[job].profile;
+	const struct work_job *wj = &place->workload->jobs[job];
 
 	if (job >= place->n_jobs) {
 		size_t n = place->n_jobs * 2 + 8;
@@ -146,8 +67,7 @@ place_renew(struct place *place, uint32_t job)
 		place->n_jobs = n;
 	}
 	BUG_ON(place->jobs[job].is_put);
-	place->jobs[job].mean_bps = profile_mean_bps(profile);
-	place->jobs[job].peak_bps = profile_peak_bps(profile);
+	link_loads_set_job(place->loads, job, &wj->profile, wj->weight);
 }
 
 /* ---- Putting and removing ------------------------------------------------------- */
@@ -159,8 +79,8 @@ refresh_worst(struct place *place, uint32_t job)
 
 	pj->worst = 0;
 	for (size_t i = 0; i < pj->routed.footprint.n; i++) {
-		double cost =
-			place_link_now(place, pj->routed.footprint.entries[i].link);
+		double cost = link_loads_cost(place->loads,
+					      pj->routed.footprint.entries[i].link);
 
 		if (cost > pj->worst)
 			pj->worst = cost;
@@ -174,44 +94,57 @@ refresh_neighbors(struct place *place, const struct footprint *footprint)
 	bool *is_done = xcalloc(place->workload->n + 1, sizeof *is_done);
 
 	for (size_t i = 0; i < footprint->n; i++) {
-		const struct place_link *l = &place->links[footprint->entries[i].link];
+		size_t n;
+		const struct link_load *loads =
+			link_loads_of(place->loads, footprint->entries[i].link, &n);
 
-		for (size_t k = 0; k < l->loads.n; k++) {
-			if (!is_done[l->loads.items[k].job])
-				refresh_worst(place, l->loads.items[k].job);
-			is_done[l->loads.items[k].job] = true;
+		for (size_t k = 0; k < n; k++) {
+			if (!is_done[loads[k].job])
+				refresh_worst(place, loads[k].job);
+			is_done[loads[k].job] = true;
 		}
 	}
 	free(is_done);
 }
 
-static void
-load_link(struct place *place, uint32_t link, uint32_t job, double factor)
+static struct paths_job
+paths_job_of(const struct place *place, uint32_t job, struct routed_job *routed)
 {
-	struct place_link *l = &place->links[link];
+	const struct work_job *wj = &place->workload->jobs[job];
 
-	if (l->loads.n == 0)
-		random_phase_init(&l->phases,
-				  topo_link(place->topo, link)->capacity_bps);
-	vec_push(&l->loads, ((struct place_load){ job, factor }));
-	random_phase_add(&l->phases, &place->workload->jobs[job].profile, factor);
-	l->mean_bps += factor * place->jobs[job].mean_bps;
-	l->peak_bps += factor * place->jobs[job].peak_bps;
+	return (struct paths_job){ .job = job,
+				   .first_port = wj->first_port,
+				   .is_fixed = wj->paths != NULL,
+				   .weight = wj->weight,
+				   .routed = routed };
 }
 
-/* Recomputes sums instead of subtracting, so that they stay exact. */
-static void
-unload_link(struct place *place, uint32_t link, uint32_t job)
+int
+place_route(const struct place *place, uint32_t job, const uint32_t *hosts,
+	    struct routed_job *ret_routed)
 {
-	struct place_link old = place->links[link];
+	const struct work_job *wj = &place->workload->jobs[job];
+	struct paths_job pj = paths_job_of(place, job, ret_routed);
+	int r = routed_job_make(wj, hosts, place->topo, place->routes, ret_routed);
 
-	random_phase_fini(&old.phases);
-	place->links[link] = (struct place_link){ 0 };
-	for (size_t i = 0; i < old.loads.n; i++)
-		if (old.loads.items[i].job != job)
-			load_link(place, link, old.loads.items[i].job,
-				  old.loads.items[i].factor);
-	vec_free(&old.loads);
+	if (r < 0)
+		return r;
+	if (place->paths == PLACE_HASHED || pj.is_fixed) {
+		paths_load(place->loads, &pj);
+		return 0;
+	}
+	r = paths_choose(place->loads, place->topo, place->routes, &pj, job);
+	if (r < 0)
+		routed_job_fini(ret_routed);
+	return r;
+}
+
+void
+place_unroute(const struct place *place, uint32_t job, struct routed_job *routed)
+{
+	struct paths_job pj = paths_job_of(place, job, routed);
+
+	paths_unload(place->loads, &pj);
 }
 
 int
@@ -222,7 +155,7 @@ place_put(struct place *place, uint32_t job, const uint32_t *hosts)
 	int r;
 
 	BUG_ON(pj->is_put);
-	r = routed_job_make(wj, hosts, place->topo, place->routes, &pj->routed);
+	r = place_route(place, job, hosts, &pj->routed);
 	if (r < 0)
 		return r;
 	pj->is_put = true;
@@ -232,9 +165,6 @@ place_put(struct place *place, uint32_t job, const uint32_t *hosts)
 		place->free_slots[hosts[i]] -= wj->slots_per_host;
 		place->n_guests[hosts[i]]++;
 	}
-	for (size_t i = 0; i < pj->routed.footprint.n; i++)
-		load_link(place, pj->routed.footprint.entries[i].link, job,
-			  pj->routed.footprint.entries[i].factor);
 	refresh_neighbors(place, &pj->routed.footprint);
 	return 0;
 }
@@ -250,14 +180,36 @@ place_remove(struct place *place, uint32_t job)
 		place->free_slots[pj->hosts[i]] += wj->slots_per_host;
 		place->n_guests[pj->hosts[i]]--;
 	}
-	for (size_t i = 0; i < pj->routed.footprint.n; i++)
-		unload_link(place, pj->routed.footprint.entries[i].link, job);
+	place_unroute(place, job, &pj->routed);
 	refresh_neighbors(place, &pj->routed.footprint);
 	routed_job_fini(&pj->routed);
 	free(pj->hosts);
 	pj->hosts = NULL;
 	pj->worst = 0;
 	pj->is_put = false;
+}
+
+int
+place_improve_paths(struct place *place, uint64_t seed)
+{
+	struct paths_opts opts = { .seed = seed, .n_redraws = PLACE_REDRAWS };
+	struct paths_job *jobs = xcalloc(place->n_jobs + 1, sizeof *jobs);
+	struct paths_counts counts;
+	size_t n = 0;
+	int r;
+
+	for (uint32_t j = 0; j < place->workload->n; j++)
+		if (place->jobs[j].is_put)
+			jobs[n++] = paths_job_of(place, j, &place->jobs[j].routed);
+	r = place->paths == PLACE_CHOSEN
+		    ? paths_improve(place->loads, place->topo, place->routes, jobs, n,
+				    &opts, &counts)
+		    : 0;
+	for (uint32_t j = 0; j < place->workload->n; j++)
+		if (place->jobs[j].is_put)
+			refresh_worst(place, j);
+	free(jobs);
+	return r;
 }
 
 int64_t
@@ -286,25 +238,8 @@ place_routed_job(const struct place *place, uint32_t job)
 	return place->jobs[job].is_put ? &place->jobs[job].routed : NULL;
 }
 
-const struct place_load *
-place_loads(const struct place *place, uint32_t link, size_t *ret_n)
+const struct link_loads *
+place_link_loads(const struct place *place)
 {
-	*ret_n = place->links[link].loads.n;
-	return place->links[link].loads.items;
-}
-
-bool
-place_is_exceedable(const struct place *place, uint32_t link)
-{
-	const struct place_link *l = &place->links[link];
-
-	return l->loads.n > 0 && l->peak_bps > PLACE_FULL_FRAC * l->phases.capacity_bps;
-}
-
-double
-place_excess_bps(const struct place *place, uint32_t link)
-{
-	const struct place_link *l = &place->links[link];
-
-	return l->loads.n > 0 ? random_phase_excess_bps(&l->phases) : 0;
+	return place->loads;
 }

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * place.h - jobs on hosts, loads on links, and places for another job.
+ * place.h - jobs on hosts, their loads on links, and places for another job.
  *
  * A 'struct place' is a fabric with some jobs of a workload on it: free slots by host,
- * loads by link.  It packs a waiting job as a scheduler without network knowledge would
- * (place_pack), and searches for places that lose less (place_search).  The search
- * ranks by a cheap bound; predict.h then judges the best few.
+ * loads by link (link_loads.h).  It packs a waiting job as a scheduler without network
+ * knowledge would (place_pack), and searches for places that lose less (place_search).
+ * The search ranks by the bound of link_loads.h; predict.h then judges the best few.
+ * The loss of a candidate is the decrease of the goodput, the sum of weight / slowdown,
+ * of all jobs including the new one.
  *
- * The bound of a link l, with mu the mean excess of the jobs on it at random phases
- * (random_phase.h) and G the most that shifting the new job against each of the others
- * can gain:
- *
- *	e_l = max(0, load - 1, (mu - G) / C) + PLACE_RESIDUE_FRAC mu / C
- *
- * (the last term because shifts never remove all), and a job is slowed by its worst
- * link: slowdown_j ~ 1 + max over its links of e_l.  The loss of a candidate is the
- * decrease of the goodput, the sum of weight / slowdown.
+ * Flows take the paths that hashing gives them, or those that paths.h chooses for each
+ * job when it is put; then the search ranks places by the paths that would be chosen.
  *
  * Groups for packing are the hosts that stay connected without the higher tiers: those
  * of a leaf, of a pod, and so on; no names of tiers are assumed.
@@ -27,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct link_loads;
 struct routed_job;
 struct place;
 struct rng;
@@ -34,18 +30,14 @@ struct routes;
 struct topo;
 struct workload;
 
-/* A link counts as one that can be exceeded above this share of its capacity. */
-#define PLACE_FULL_FRAC 1.01
-
-/* The load of one job on one link. */
-struct place_load {
-	uint32_t job;
-	double factor;
+enum place_paths {
+	PLACE_HASHED, /* As the jobs' own 'paths' say, others by hash. */
+	PLACE_CHOSEN, /* Chosen for jobs without 'paths' of their own. */
 };
 
 /* Borrows all three.  Free with place_free(). */
 struct place *place_new(struct topo *topo, struct routes *routes,
-			const struct workload *workload);
+			const struct workload *workload, enum place_paths paths);
 void place_free(struct place *place); /* Accepts NULL. */
 
 /*
@@ -55,6 +47,12 @@ void place_free(struct place *place); /* Accepts NULL. */
  */
 int place_put(struct place *place, uint32_t job, const uint32_t *hosts);
 void place_remove(struct place *place, uint32_t job);
+
+/*
+ * Improves the paths of all jobs that are PLACE_CHOSEN together.  Returns 0 or
+ * -EHOSTUNREACH.
+ */
+int place_improve_paths(struct place *place, uint64_t seed);
 
 /* Takes the changed or new entry of 'job' in the workload; the job is not placed. */
 void place_renew(struct place *place, uint32_t job);
@@ -67,13 +65,8 @@ void place_set_free_slots(struct place *place, uint32_t host, int64_t n_slots);
 const uint32_t *place_hosts(const struct place *place, uint32_t job);
 const struct routed_job *place_routed_job(const struct place *place, uint32_t job);
 
-/* The jobs on a link, in arbitrary order; borrowed. */
-const struct place_load *place_loads(const struct place *place, uint32_t link,
-				     size_t *ret_n);
-/* True if all peaks on the link together exceed its capacity. */
-bool place_is_exceedable(const struct place *place, uint32_t link);
-/* Mean excess of a link over its jobs' phases, bits per second. */
-double place_excess_bps(const struct place *place, uint32_t link);
+/* The loads of all placed jobs; borrowed. */
+const struct link_loads *place_link_loads(const struct place *place);
 
 /*
  * Packs 'job' into the smallest group with room: best fit in it, and if the job needs

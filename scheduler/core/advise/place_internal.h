@@ -10,23 +10,13 @@
 
 #include "lib/base/vec.h"
 #include "scheduler/core/advise/place.h"
-#include "scheduler/core/advise/random_phase.h"
 #include "scheduler/core/workload/workload.h"
 
-/* The load of all placed jobs on one link. */
-struct place_link {
-	VEC(struct place_load) loads;
-	struct random_phase phases; /* Zeroed while no job is on the link. */
-	double mean_bps, peak_bps;
-};
-
-/* Frequently used figures of a job's profile. */
 struct place_job {
 	bool is_put;
 	uint32_t *hosts; /* Owned.  Ascending; NULL if not placed. */
 	struct routed_job routed;
-	double mean_bps, peak_bps;
-	double worst; /* Largest e_l of its links; see place.h. */
+	double worst; /* Largest e_l of its links; see link_loads.h. */
 };
 
 /* The groups of one level: consecutive ranges of 'order'. */
@@ -42,9 +32,10 @@ struct place {
 	const struct workload *workload; /* Borrowed. */
 	int64_t *free_slots;             /* Owned.  By node; may be overdrawn. */
 	uint32_t *n_guests;              /* Owned.  By node: jobs on the host. */
-	struct place_link *links;        /* Owned. */
-	struct place_job *jobs;          /* Owned. */
-	size_t n_jobs;                   /* Of 'jobs'; the workload may have more. */
+	struct link_loads *loads;        /* Owned. */
+	enum place_paths paths;
+	struct place_job *jobs; /* Owned. */
+	size_t n_jobs;          /* Of 'jobs'; the workload may have more. */
 	uint32_t n_hosts;
 	uint32_t *order;            /* Owned.  Hosts, groups together. */
 	uint32_t *leaf_group;       /* Owned.  By node: its group of level 0. */
@@ -58,8 +49,13 @@ void place_groups_fini(struct place *place);
 /* True if one more worker of 'job' fits on 'host'. */
 bool place_has_room(const struct place *place, uint32_t job, uint32_t host);
 
-/* e_l of a link (place.h) with 'job' on it as well. */
-double place_link_with(const struct place *place, uint32_t link, uint32_t job,
-		       double factor, bool *ret_exceedable);
+/*
+ * Routes 'job' on the hosts and puts its flows on their links.  Returns 0,
+ * -EHOSTUNREACH or -EINVAL, then with nothing changed.
+ */
+int place_route(const struct place *place, uint32_t job, const uint32_t *hosts,
+		struct routed_job *ret_routed);
+/* Takes those flows off their links. */
+void place_unroute(const struct place *place, uint32_t job, struct routed_job *routed);
 
 #endif

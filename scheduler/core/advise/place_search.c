@@ -13,7 +13,7 @@
 #include "lib/base/sort.h"
 #include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advise/place_internal.h"
-#include "topology/collective.h"
+#include "scheduler/core/paths/link_loads.h"
 #include "topology/topo.h"
 
 /* ---- Rating ---------------------------------------------------------------------- */
@@ -77,11 +77,14 @@ count_leaves(struct search *search, const uint32_t *hosts)
 static void
 touch(struct search *search, uint32_t link, double cost)
 {
-	const struct place_link *l = &search->place->links[link];
+	size_t n;
+	const struct link_load *loads = link_loads_of(search->place->loads, link, &n);
 
-	for (size_t i = 0; i < l->loads.n; i++) {
-		uint32_t other = l->loads.items[i].job;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t other = loads[i].job;
 
+		if (other == search->job)
+			continue;
 		if (!search->is_touched[other]) {
 			search->is_touched[other] = true;
 			search->worst[other] = search->place->jobs[other].worst;
@@ -117,34 +120,27 @@ rate(struct search *search, const uint32_t *hosts,
      struct place_candidate *ret_candidate)
 {
 	const struct place *place = search->place;
-	const struct work_job *job = &place->workload->jobs[search->job];
-	struct collective_flows flows = { 0 };
-	struct footprint footprint = { 0 };
+	struct routed_job routed = { 0 };
 	double own_worst = 0;
-	int r;
+	int r = place_route(place, search->job, hosts, &routed);
 
-	r = collective_make(place->topo, job->collective, hosts, search->n_hosts, 1,
-			    &flows);
-	if (r < 0)
-		return r;
-	r = footprint_make(place->routes, &flows, job->first_port, &footprint, NULL);
-	collective_flows_fini(&flows);
 	if (r < 0)
 		return r;
 	ret_candidate->n_contended = 0;
-	for (size_t i = 0; i < footprint.n; i++) {
-		const struct footprint_entry *e = &footprint.entries[i];
-		bool is_contended;
-		double cost = place_link_with(place, e->link, search->job, e->factor,
-					      &is_contended);
+	for (size_t i = 0; i < routed.footprint.n; i++) {
+		uint32_t link = routed.footprint.entries[i].link;
+		double cost = link_loads_cost(place->loads, link);
+		size_t n;
 
-		ret_candidate->n_contended += is_contended;
+		(void)link_loads_of(place->loads, link, &n);
+		ret_candidate->n_contended +=
+			n > 1 && link_loads_is_exceedable(place->loads, link);
 		if (cost > 0)
-			touch(search, e->link, cost);
-		if (cost > own_worst)
-			own_worst = cost;
+			touch(search, link, cost);
+		own_worst = fmax(own_worst, cost);
 	}
-	footprint_fini(&footprint);
+	place_unroute(place, search->job, &routed);
+	routed_job_fini(&routed);
 	ret_candidate->loss = take_loss(search, own_worst);
 	ret_candidate->n_leaves = count_leaves(search, hosts);
 	return 0;

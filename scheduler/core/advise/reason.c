@@ -61,6 +61,11 @@ static const struct reason_words words[N_REASONS] = {
 		"It is placed so that it shares no link that could be exceeded.",
 		"",
 	},
+	[REASON_ROUTED_APART] = {
+		"routed-apart",
+		"On the paths chosen for its flows, it shares no contended link.",
+		"",
+	},
 	[REASON_NO_HOSTS] = {
 		"no-hosts",
 		"There are not enough free slots.",
@@ -95,6 +100,12 @@ words_of(enum reason reason)
 {
 	BUG_ON((unsigned)reason >= N_REASONS);
 	return &words[reason];
+}
+
+bool
+reason_is_apart(enum reason reason)
+{
+	return reason == REASON_PLACED_APART || reason == REASON_ROUTED_APART;
 }
 
 const char *

@@ -8,6 +8,8 @@
 #ifndef SCHEDULER_CORE_ADVISE_REASON_H
 #define SCHEDULER_CORE_ADVISE_REASON_H
 
+#include <stdbool.h>
+
 enum reason {
 	REASON_ISOLATED,          /* Shares no link that its peers could fill. */
 	REASON_FITS,              /* Shares links, but their sum never exceeds them. */
@@ -19,6 +21,7 @@ enum reason {
 	REASON_DOES_NOT_PAY,      /* The shift costs more than it saves. */
 	REASON_LOOP_GIVEN_UP,     /* CASSINI only: a loop in its affinity graph. */
 	REASON_PLACED_APART,      /* Placed so that it shares no contended link. */
+	REASON_ROUTED_APART,      /* Its paths share no contended link any more. */
 	REASON_NO_HOSTS,          /* Not enough free slots. */
 	REASON_CAP,               /* Would slow a job down beyond the cap. */
 	REASON_TAKES_TURNS,       /* No shift helps or lasts, but a gate does. */
@@ -26,6 +29,9 @@ enum reason {
 	REASON_NOT_PACED,         /* A shift could help, but the job has no pacer. */
 	N_REASONS,
 };
+
+/* True if the evidence is links that the advice keeps the job away from. */
+bool reason_is_apart(enum reason reason);
 
 const char *reason_name(enum reason reason);   /* "interleaved" */
 const char *reason_text(enum reason reason);   /* One sentence. */

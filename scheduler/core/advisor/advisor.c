@@ -8,6 +8,7 @@
 
 #include "lib/base/alloc.h"
 #include "scheduler/core/advisor/advisor_priv.h"
+#include "scheduler/core/paths/link_loads.h"
 #include "topology/route.h"
 #include "topology/topo.h"
 
@@ -16,7 +17,8 @@ begin_fabric(struct advisor *advisor, struct topo *topo)
 {
 	advisor->topo = topo_ref(topo);
 	advisor->routes = routes_new(topo, advisor->opts.ecmp_seed);
-	advisor->place = place_new(topo, advisor->routes, &advisor->workload);
+	advisor->place =
+		place_new(topo, advisor->routes, &advisor->workload, PLACE_HASHED);
 	advisor->given_slots =
 		xcalloc(topo_n_nodes(topo) + 1, sizeof *advisor->given_slots);
 	for (uint32_t i = 0; i < topo_n_nodes(topo); i++)
@@ -89,12 +91,12 @@ touch_around(struct advisor *advisor, uint32_t job)
 	touch(advisor, job);
 	for (size_t i = 0; routed && i < routed->footprint.n; i++) {
 		uint32_t link = routed->footprint.entries[i].link;
-		const struct place_load *loads;
+		const struct link_load *loads;
 		size_t n;
 
-		if (!place_is_exceedable(advisor->place, link))
+		if (!link_loads_is_exceedable(place_link_loads(advisor->place), link))
 			continue;
-		loads = place_loads(advisor->place, link, &n);
+		loads = link_loads_of(place_link_loads(advisor->place), link, &n);
 		for (size_t k = 0; k < n; k++)
 			touch(advisor, loads[k].job);
 	}

@@ -11,6 +11,7 @@
 #include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advise/predict.h"
 #include "scheduler/core/advisor/advisor_priv.h"
+#include "scheduler/core/paths/link_loads.h"
 #include "topology/topo.h"
 
 #define DEFAULT_CANDIDATES 20
@@ -88,11 +89,13 @@ score_here(const struct advisor *advisor, uint32_t job)
 	for (size_t i = 0; i < routed->footprint.n; i++) {
 		uint32_t link = routed->footprint.entries[i].link;
 
-		if (place_is_exceedable(advisor->place, link))
-			worst = fmin(worst,
-				     1 - place_excess_bps(advisor->place, link) /
-						     topo_link(advisor->topo, link)
-							     ->capacity_bps);
+		if (link_loads_is_exceedable(place_link_loads(advisor->place), link))
+			worst = fmin(
+				worst,
+				1 - link_loads_excess_bps(
+					    place_link_loads(advisor->place), link) /
+						topo_link(advisor->topo, link)
+							->capacity_bps);
 	}
 	return worst;
 }

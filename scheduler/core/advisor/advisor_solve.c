@@ -14,6 +14,7 @@
 #include "scheduler/core/advisor/advisor_priv.h"
 #include "scheduler/core/control/period_lock.h"
 #include "scheduler/core/control/phase_constraints.h"
+#include "scheduler/core/paths/link_loads.h"
 #include "topology/topo.h"
 
 #define MAX_JOBS 16
@@ -142,12 +143,12 @@ has_all_neighbors(const struct advisor *advisor, const struct component *compone
 	(void)component;
 	for (size_t i = 0; i < routed->footprint.n; i++) {
 		uint32_t link = routed->footprint.entries[i].link;
-		const struct place_load *loads;
+		const struct link_load *loads;
 		size_t n;
 
-		if (!place_is_exceedable(advisor->place, link))
+		if (!link_loads_is_exceedable(place_link_loads(advisor->place), link))
 			continue;
-		loads = place_loads(advisor->place, link, &n);
+		loads = link_loads_of(place_link_loads(advisor->place), link, &n);
 		for (size_t k = 0; k < n; k++)
 			if (number[loads[k].job] == 0)
 				return false;
@@ -307,8 +308,8 @@ store_alone(struct advisor *advisor, uint32_t job)
 	for (size_t i = 0; i < routed->footprint.n; i++) {
 		size_t n;
 
-		(void)place_loads(advisor->place, routed->footprint.entries[i].link,
-				  &n);
+		(void)link_loads_of(place_link_loads(advisor->place),
+				    routed->footprint.entries[i].link, &n);
 		if (n > 1)
 			view.reason = REASON_FITS;
 	}

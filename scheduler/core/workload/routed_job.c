@@ -25,6 +25,25 @@ scale_to_one_byte(struct collective_flows *flows)
 	flows->nic_bytes = 1;
 }
 
+/* Each flow becomes one flow for each of its connections. */
+static void
+split_flows(const struct work_job *job, struct collective_flows *flows)
+{
+	uint32_t n = job->n_connections;
+	struct collective_flow *split;
+
+	if (n < 2)
+		return;
+	split = xcalloc(flows->n * n + 1, sizeof *split);
+	for (size_t i = 0; i < flows->n * n; i++) {
+		split[i] = flows->flows[i / n];
+		split[i].bytes /= n;
+	}
+	free(flows->flows);
+	flows->flows = split;
+	flows->n *= n;
+}
+
 /*
  * The flows with their paths.  A flow over tiers that spray or route adaptively becomes
  * parts: one for each of its paths, of equal bytes and weights.  Where these tiers are
@@ -53,6 +72,32 @@ add_part(void *ctx, const uint32_t *links, size_t n)
 
 /* Flow number i has source port first_port + i, as in footprint_make(). */
 static int
+find_path(const struct work_job *job, size_t i, struct routes *routes,
+	  struct router *router)
+{
+	const struct collective_flow *flow = router->flow;
+	uint16_t port = (uint16_t)(job->first_port + i);
+	uint32_t links[ROUTE_MAX_HOPS], n_paths;
+	size_t first = router->flows.n, n;
+	int r;
+
+	if (job->paths && job->paths[i] != WORK_HASHED) {
+		r = routes_numbered_path(routes, flow->source, flow->destination, port,
+					 job->paths[i], links, &n, &n_paths);
+		if (r == 0)
+			add_part(router, links, n);
+		return r;
+	}
+	r = routes_spread_paths(routes, flow->source, flow->destination, port,
+				WORK_MAX_PARTS, add_part, router, &n);
+	for (size_t k = first; r == 0 && k < router->flows.n; k++) {
+		router->flows.items[k].bytes /= (double)n;
+		router->weights.items[k] /= (double)n;
+	}
+	return r;
+}
+
+static int
 find_paths(const struct work_job *job, struct routes *routes, struct routed_job *routed)
 {
 	struct router router = { 0 };
@@ -60,17 +105,8 @@ find_paths(const struct work_job *job, struct routes *routes, struct routed_job 
 
 	vec_push(&router.path_first, 0);
 	for (size_t i = 0; i < routed->flows.n && r == 0; i++) {
-		size_t first = router.flows.n, n;
-
 		router.flow = &routed->flows.flows[i];
-		r = routes_spread_paths(routes, router.flow->source,
-					router.flow->destination,
-					(uint16_t)(job->first_port + i), WORK_MAX_PARTS,
-					add_part, &router, &n);
-		for (size_t k = first; r == 0 && k < router.flows.n; k++) {
-			router.flows.items[k].bytes /= (double)n;
-			router.weights.items[k] /= (double)n;
-		}
+		r = find_path(job, i, routes, &router);
 	}
 	free(routed->flows.flows);
 	routed->flows.flows = router.flows.items;
@@ -79,6 +115,31 @@ find_paths(const struct work_job *job, struct routes *routes, struct routed_job 
 	routed->path_first = router.path_first.items;
 	routed->path_links = router.links.items;
 	return r;
+}
+
+/* The paths by flow, for those who change them. */
+static int
+note_paths(const struct work_job *job, const struct routes *routes,
+	   struct routed_job *routed)
+{
+	size_t n = routed->flows.n;
+
+	if (job->paths && (job->n_paths != n || !routes_all_hash(routes)))
+		return -EINVAL;
+	if (!routes_all_hash(routes))
+		return 0;
+	routed->paths = xcalloc(n + 1, sizeof *routed->paths);
+	for (size_t i = 0; i < n; i++)
+		routed->paths[i] = job->paths ? job->paths[i] : WORK_HASHED;
+	return 0;
+}
+
+void
+routed_job_refresh(struct routed_job *routed, const struct topo *topo)
+{
+	footprint_fini(&routed->footprint);
+	footprint_of_paths(topo_n_links(topo), &routed->flows, routed->path_links,
+			   routed->path_first, &routed->footprint);
 }
 
 int
@@ -95,14 +156,19 @@ routed_job_make(const struct work_job *job, const uint32_t *hosts,
 		return r;
 	if (routed.flows.n)
 		scale_to_one_byte(&routed.flows);
-	r = footprint_make(routes, &routed.flows, job->first_port, &routed.footprint,
-			   NULL);
+	split_flows(job, &routed.flows);
+	r = note_paths(job, routes, &routed);
+	if (r == 0 && !routed.paths)
+		r = footprint_make(routes, &routed.flows, job->first_port,
+				   &routed.footprint, NULL);
 	if (r == 0)
 		r = find_paths(job, routes, &routed);
 	if (r < 0) {
 		routed_job_fini(&routed);
 		return r;
 	}
+	if (routed.paths)
+		routed_job_refresh(&routed, topo);
 	*ret_routed = routed;
 	return 0;
 }
@@ -117,6 +183,7 @@ routed_job_fini(struct routed_job *routed)
 	free(routed->path_links);
 	free(routed->path_first);
 	free(routed->weights);
+	free(routed->paths);
 	*routed = (struct routed_job){ 0 };
 }
 

@@ -385,6 +385,12 @@ set_port(struct scenario_reader *r, const char *value)
 	return 0;
 }
 
+static int
+set_connections(struct scenario_reader *r, const char *value)
+{
+	return read_u32(r, value, 1, WORK_MAX_CONNECTIONS, &r->draft.job.n_connections);
+}
+
 const struct scenario_key scenario_job_keys[] = {
 	{ "hosts", set_hosts, false },
 	{ "nodes", set_nodes, false },
@@ -401,5 +407,6 @@ const struct scenario_key scenario_job_keys[] = {
 	{ "iterations", set_job_iterations, false },
 	{ "count", set_job_count, false },
 	{ "port", set_port, false },
+	{ "connections", set_connections, false },
 	{ NULL, NULL, false },
 };

@@ -13,6 +13,7 @@ work_job_fini(struct work_job *job)
 {
 	free(job->name);
 	free(job->hosts);
+	free(job->paths);
 	free(job->segments);
 	profile_fini(&job->profile);
 	*job = (struct work_job){ 0 };
@@ -33,10 +34,12 @@ work_job_copy(const struct work_job *job, struct work_job *ret_copy)
 	struct work_job copy = *job;
 
 	copy.name = job->name ? xstrdup(job->name) : NULL;
-	copy.hosts = NULL;
+	copy.hosts = copy.paths = NULL;
 	if (job->hosts)
 		copy.hosts =
 			xmemdup(job->hosts, job->n_hosts_wanted, sizeof *job->hosts);
+	if (job->paths)
+		copy.paths = xmemdup(job->paths, job->n_paths, sizeof *job->paths);
 	copy.segments = xmemdup(job->segments, job->n_segments, sizeof *job->segments);
 	profile_copy(&job->profile, &copy.profile);
 	*ret_copy = copy;

@@ -39,6 +39,10 @@ struct routes;
  */
 #define WORK_MAX_PARTS      64
 #define WORK_MAX_ALL_TO_ALL 2048 /* Hosts, as the flows are its square. */
+#define WORK_MAX_CONNECTIONS 64  /* To a peer. */
+
+/* In place of a path's number: the path that hashing takes. */
+#define WORK_HASHED UINT32_MAX
 
 struct work_segment {
 	int64_t compute_ns;     /* 0: none. */
@@ -62,6 +66,17 @@ struct work_job {
 	int64_t arrival_ns, stop_ns, shift_ns;
 	uint64_t max_iterations; /* 0: unlimited. */
 	uint16_t first_port;     /* Source port of its first flow, for ECMP. */
+	/*
+	 * Connections to each peer, which share a flow's bytes equally; the flow ends with
+	 * the last.  0: one.
+	 */
+	uint32_t n_connections;
+	/*
+	 * Owned.  [n_paths], by connection, those of flow 0 first: the number of its path
+	 * (routes_numbered_path()) or WORK_HASHED.  NULL: all hashed.
+	 */
+	uint32_t *paths;
+	size_t n_paths;
 };
 
 struct workload {
@@ -90,25 +105,36 @@ double work_job_jitter_of_profile(const struct work_job *job);
 /* A job with its flows on the fabric's links. */
 struct routed_job {
 	/*
-	 * Per byte sent by the busiest interface.  A flow that the fabric spreads over
-	 * several paths is several flows here, its parts, of equal bytes.
+	 * Per byte sent by the busiest interface.  A flow over several connections, and a
+	 * connection that the fabric spreads over several paths, is several flows here,
+	 * its parts, of equal bytes.
 	 */
 	struct collective_flows flows;
-	double *weights;      /* Owned.  By flow: 1 over the number of its parts. */
+	double *weights;      /* Owned.  By flow: 1 over the parts of its connection. */
 	uint32_t *path_links; /* Owned.  Paths of the flows, one after another. */
 	size_t *path_first;   /* Owned.  Flow i: [first[i], first[i + 1]). */
+	/*
+	 * Owned.  By flow, as the paths of the job.  NULL on a fabric that does not hash
+	 * everywhere: no path can be chosen there.
+	 */
+	uint32_t *paths;
 	struct footprint footprint;
 };
 
 /*
  * Routes 'job' on 'hosts' (job->n_hosts_wanted of them).  Returns 0, -EHOSTUNREACH, or
- * -EINVAL for a repeated host.  Release with routed_job_fini().  On one host there are
- * no flows: the traffic stays within the host and takes no time.
+ * -EINVAL for a repeated host, for paths that are not as many as the job's connections,
+ * or for paths on a fabric that does not hash everywhere.  Release with
+ * routed_job_fini().  On one host there are no flows: the traffic stays within the host
+ * and takes no time.
  */
 int routed_job_make(const struct work_job *job, const uint32_t *hosts,
 		    const struct topo *topo, struct routes *routes,
 		    struct routed_job *ret_routed);
 void routed_job_fini(struct routed_job *routed);
+
+/* Makes the footprint again after paths and their links have changed. */
+void routed_job_refresh(struct routed_job *routed, const struct topo *topo);
 
 /*
  * Adds a routed job to an engine with the given shift and pacing; grid_ns is its

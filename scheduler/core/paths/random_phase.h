@@ -26,8 +26,8 @@
  * which is exact, as max(0, x - C) is linear there and demands are not
  * negative.
  */
-#ifndef SCHEDULER_CORE_ADVISE_RANDOM_PHASE_H
-#define SCHEDULER_CORE_ADVISE_RANDOM_PHASE_H
+#ifndef SCHEDULER_CORE_PATHS_RANDOM_PHASE_H
+#define SCHEDULER_CORE_PATHS_RANDOM_PHASE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "scheduler/core/advise/random_phase.h"
+#include "scheduler/core/paths/random_phase.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

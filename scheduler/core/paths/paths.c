@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scheduler/core/paths/paths.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/rng.h"
+#include "lib/base/sort.h"
+#include "lib/base/vec.h"
+#include "scheduler/core/paths/link_loads.h"
+#include "scheduler/core/workload/workload.h"
+#include "topology/route.h"
+#include "topology/topo.h"
+
+#define DEFAULT_ROUNDS 8
+/* Paths tried for a flow; where there are more, a random sample. */
+#define MAX_TRIED 256
+/* Gains up to this are rounding. */
+#define TIE 1e-12
+/* Flows that a redraw takes off beside those of the link. */
+#define MORE_FLOWS 4
+/*
+ * A job with more flows stays hashed: that many even out by themselves, and costs grow
+ * with their number.
+ */
+#define MAX_FLOWS 4096
+
+/* A flow with a choice. */
+struct flow {
+	uint32_t job, number; /* Index in 'jobs', and of the flow in the job. */
+	uint32_t n_paths;
+	uint32_t first_path; /* At the beginning. */
+	double load_bps;
+};
+
+/* One evaluation of a link with the flow at hand. */
+struct trial {
+	uint32_t flow_turn; /* The turn in which it was made. */
+	double harm;        /* More than without the flow. */
+};
+
+/* The path that a flow has or could have. */
+struct path {
+	uint32_t number;
+	uint32_t links[ROUTE_MAX_HOPS];
+	size_t n;
+	double harm, fullest;
+};
+
+struct search {
+	struct link_loads *loads;
+	const struct topo *topo;
+	struct routes *routes;
+	const struct paths_job *jobs;
+	double change_cost;
+	struct rng rng;
+	uint32_t turn;
+	struct trial *trials;   /* Owned.  By link. */
+	VEC(struct flow) flows; /* By job, until they are sorted. */
+	VEC(size_t) taken;      /* Scratch: flows that a redraw has taken off. */
+	VEC(struct path) old;   /* Scratch: their paths. */
+};
+
+/* ---- Flows on links -------------------------------------------------------------- */
+
+static double
+factor_of(const struct routed_job *routed, uint32_t flow)
+{
+	return routed->flows.flows[flow].bytes / routed->flows.nic_bytes;
+}
+
+static void
+add_flow(struct link_loads *loads, const struct paths_job *job, uint32_t flow,
+	 bool is_taken)
+{
+	const struct routed_job *routed = job->routed;
+	double factor = factor_of(routed, flow);
+
+	for (size_t i = routed->path_first[flow]; i < routed->path_first[flow + 1]; i++)
+		if (is_taken)
+			link_loads_take(loads, routed->path_links[i], job->job, factor);
+		else
+			link_loads_add(loads, routed->path_links[i], job->job, factor);
+}
+
+void
+paths_load(struct link_loads *loads, const struct paths_job *job)
+{
+	for (uint32_t i = 0; i < job->routed->flows.n; i++)
+		add_flow(loads, job, i, false);
+}
+
+void
+paths_unload(struct link_loads *loads, const struct paths_job *job)
+{
+	for (uint32_t i = 0; i < job->routed->flows.n; i++)
+		add_flow(loads, job, i, true);
+}
+
+/* ---- One flow -------------------------------------------------------------------- */
+
+static int
+find_path(const struct search *s, const struct paths_job *job, uint32_t flow,
+	  uint32_t number, struct path *ret_path, uint32_t *ret_n_paths)
+{
+	const struct collective_flow *f = &job->routed->flows.flows[flow];
+
+	ret_path->number = number;
+	return routes_numbered_path(s->routes, f->source, f->destination,
+				    (uint16_t)(job->first_port + flow), number,
+				    ret_path->links, &ret_path->n, ret_n_paths);
+}
+
+/* Fills in the harm of a path for a flow that is on no link, and its fullest link. */
+static void
+judge(struct search *s, const struct paths_job *job, const struct flow *flow,
+      struct path *path)
+{
+	double factor = factor_of(job->routed, flow->number);
+
+	path->harm =
+		path->number == flow->first_path ? 0 : s->change_cost * job->weight;
+	path->fullest = 0;
+	for (size_t i = 0; i < path->n; i++) {
+		uint32_t link = path->links[i];
+		struct trial *trial = &s->trials[link];
+
+		if (trial->flow_turn != s->turn) {
+			trial->flow_turn = s->turn;
+			trial->harm =
+				link_loads_harm_with(s->loads, link, job->job, factor) -
+				link_loads_harm(s->loads, link);
+		}
+		path->harm += trial->harm;
+		path->fullest = fmax(path->fullest, link_loads_mean(s->loads, link));
+	}
+}
+
+static bool
+is_better(const struct path *a, const struct path *b)
+{
+	if (fabs(a->harm - b->harm) > TIE)
+		return a->harm < b->harm;
+	return a->fullest < b->fullest - TIE;
+}
+
+static struct path
+path_now(const struct search *s, const struct flow *flow)
+{
+	const struct routed_job *routed = s->jobs[flow->job].routed;
+	size_t first = routed->path_first[flow->number];
+	struct path path = { .number = routed->paths[flow->number],
+			     .n = routed->path_first[flow->number + 1] - first };
+
+	memcpy(path.links, routed->path_links + first, path.n * sizeof *path.links);
+	return path;
+}
+
+static void
+take_path(struct search *s, const struct flow *flow, const struct path *path)
+{
+	const struct paths_job *job = &s->jobs[flow->job];
+	struct routed_job *routed = job->routed;
+	size_t first = routed->path_first[flow->number];
+
+	BUG_ON(path->n != routed->path_first[flow->number + 1] - first);
+	memcpy(routed->path_links + first, path->links, path->n * sizeof *path->links);
+	routed->paths[flow->number] = path->number;
+}
+
+/* Gives a flow that is on no link its best path, and puts it there. */
+static void
+choose_path(struct search *s, const struct flow *flow)
+{
+	const struct paths_job *job = &s->jobs[flow->job];
+	uint32_t n_tried = flow->n_paths < MAX_TRIED ? flow->n_paths : MAX_TRIED;
+	uint32_t start = (uint32_t)rng_below(&s->rng, flow->n_paths), n_paths;
+	struct path best = path_now(s, flow), path;
+
+	s->turn++;
+	judge(s, job, flow, &best);
+	for (uint32_t i = 0; i < n_tried; i++) {
+		uint32_t number = n_tried == flow->n_paths
+					  ? (start + i) % flow->n_paths
+					  : (uint32_t)rng_below(&s->rng, flow->n_paths);
+
+		if (find_path(s, job, flow->number, number, &path, &n_paths) < 0)
+			BUG("a flow has lost its paths");
+		judge(s, job, flow, &path);
+		if (is_better(&path, &best))
+			best = path;
+	}
+	take_path(s, flow, &best);
+	add_flow(s->loads, job, flow->number, false);
+}
+
+/* Lists the flows of a job that have a choice. */
+static int
+list_flows(struct search *s, uint32_t j)
+{
+	const struct paths_job *job = &s->jobs[j];
+	struct path path;
+
+	if (!job->routed->paths || job->routed->flows.n > MAX_FLOWS)
+		return 0;
+	for (uint32_t i = 0; i < job->routed->flows.n; i++) {
+		struct flow flow = { .job = j,
+				     .number = i,
+				     .first_path = job->routed->paths[i],
+				     .load_bps = factor_of(job->routed, i) };
+		int error = find_path(s, job, i, 0, &path, &flow.n_paths);
+
+		if (error < 0)
+			return error;
+		if (flow.n_paths > 1)
+			vec_push(&s->flows, flow);
+	}
+	return 0;
+}
+
+static void
+search_init(struct search *s, struct link_loads *loads, const struct topo *topo,
+	    struct routes *routes, const struct paths_job *jobs, uint64_t seed)
+{
+	*s = (struct search){
+		.loads = loads, .topo = topo, .routes = routes, .jobs = jobs
+	};
+	rng_init(&s->rng, seed);
+	s->trials = xcalloc((size_t)topo_n_links(topo) + 1, sizeof *s->trials);
+}
+
+static void
+search_fini(struct search *s)
+{
+	free(s->trials);
+	vec_free(&s->flows);
+	vec_free(&s->taken);
+	vec_free(&s->old);
+}
+
+int
+paths_choose(struct link_loads *loads, const struct topo *topo, struct routes *routes,
+	     const struct paths_job *job, uint64_t seed)
+{
+	size_t n = job->routed->flows.n;
+	struct search s;
+	int error;
+
+	search_init(&s, loads, topo, routes, job, seed);
+	error = list_flows(&s, 0);
+	if (error == 0) {
+		size_t next = 0;
+
+		/* Flows without a choice come first: others can avoid them. */
+		for (uint32_t i = 0; i < n; i++) {
+			if (next < s.flows.n && s.flows.items[next].number == i)
+				next++;
+			else
+				add_flow(loads, job, i, false);
+		}
+		for (size_t i = 0; i < s.flows.n; i++)
+			choose_path(&s, &s.flows.items[i]);
+		routed_job_refresh(job->routed, topo);
+	}
+	search_fini(&s);
+	return error;
+}
+
+/* ---- All flows ------------------------------------------------------------------- */
+
+static int
+compare_loads(const void *a, const void *b)
+{
+	const struct flow *x = a, *y = b;
+
+	if (x->load_bps != y->load_bps)
+		return x->load_bps > y->load_bps ? -1 : 1;
+	if (x->job != y->job)
+		return x->job < y->job ? -1 : 1;
+	return x->number < y->number ? -1 : 1;
+}
+
+static double
+total_harm(const struct search *s)
+{
+	double sum = 0;
+
+	for (uint32_t l = 0; l < topo_n_links(s->topo); l++)
+		sum += link_loads_harm(s->loads, l);
+	return sum;
+}
+
+static void
+take_off(struct search *s, const struct flow *flow)
+{
+	add_flow(s->loads, &s->jobs[flow->job], flow->number, true);
+}
+
+/* Moves each flow in turn to its best path, until none moves. */
+static void
+descend(struct search *s, uint32_t n_rounds)
+{
+	bool has_moved = true;
+
+	for (uint32_t round = 0; round < n_rounds && has_moved; round++) {
+		has_moved = false;
+		for (size_t i = 0; i < s->flows.n; i++) {
+			const struct flow *flow = &s->flows.items[i];
+			const uint32_t *path =
+				&s->jobs[flow->job].routed->paths[flow->number];
+			uint32_t before = *path;
+
+			take_off(s, flow);
+			choose_path(s, flow);
+			has_moved |= *path != before;
+		}
+	}
+}
+
+static bool
+is_on(const struct search *s, const struct flow *flow, uint32_t link)
+{
+	const struct routed_job *routed = s->jobs[flow->job].routed;
+
+	for (size_t i = routed->path_first[flow->number];
+	     i < routed->path_first[flow->number + 1]; i++)
+		if (routed->path_links[i] == link)
+			return true;
+	return false;
+}
+
+/* A link drawn by its harm; TOPO_NONE if no link does harm. */
+static uint32_t
+draw_link(struct search *s)
+{
+	double left = rng_uniform(&s->rng) * total_harm(s);
+	uint32_t drawn = TOPO_NONE;
+
+	for (uint32_t l = 0; l < topo_n_links(s->topo) && left >= 0; l++) {
+		double harm = link_loads_harm(s->loads, l);
+
+		if (harm > 0)
+			drawn = l;
+		left -= harm;
+	}
+	return drawn;
+}
+
+/* Takes the flows of a link and a few others off, in random order. */
+static void
+ruin(struct search *s, uint32_t link)
+{
+	s->taken.n = s->old.n = 0;
+	for (size_t i = 0; i < s->flows.n; i++)
+		if (is_on(s, &s->flows.items[i], link) ||
+		    rng_below(&s->rng, s->flows.n) < MORE_FLOWS)
+			vec_push(&s->taken, i);
+	for (size_t i = s->taken.n; i > 1; i--) {
+		size_t k = rng_below(&s->rng, i), swap = s->taken.items[i - 1];
+
+		s->taken.items[i - 1] = s->taken.items[k];
+		s->taken.items[k] = swap;
+	}
+	for (size_t i = 0; i < s->taken.n; i++) {
+		const struct flow *flow = &s->flows.items[s->taken.items[i]];
+
+		vec_push(&s->old, path_now(s, flow));
+		take_off(s, flow);
+	}
+}
+
+/* Ruins and recreates the paths around links that do harm; keeps what is no worse. */
+static void
+redraw(struct search *s, uint32_t n_redraws)
+{
+	double best = total_harm(s);
+
+	for (uint32_t i = 0; i < n_redraws && best > TIE; i++) {
+		uint32_t link = draw_link(s);
+		double harm;
+
+		ruin(s, link);
+		for (size_t k = 0; k < s->taken.n; k++)
+			choose_path(s, &s->flows.items[s->taken.items[k]]);
+		harm = total_harm(s);
+		if (harm <= best + TIE) {
+			best = harm;
+			continue;
+		}
+		for (size_t k = 0; k < s->taken.n; k++)
+			take_off(s, &s->flows.items[s->taken.items[k]]);
+		for (size_t k = 0; k < s->taken.n; k++) {
+			const struct flow *flow = &s->flows.items[s->taken.items[k]];
+
+			take_path(s, flow, &s->old.items[k]);
+			add_flow(s->loads, &s->jobs[flow->job], flow->number, false);
+		}
+	}
+}
+
+int
+paths_improve(struct link_loads *loads, const struct topo *topo, struct routes *routes,
+	      const struct paths_job *jobs, size_t n, const struct paths_opts *opts,
+	      struct paths_counts *ret_counts)
+{
+	uint32_t n_rounds = opts->n_rounds ? opts->n_rounds : DEFAULT_ROUNDS;
+	struct search s;
+	int error = 0;
+
+	search_init(&s, loads, topo, routes, jobs, opts->seed);
+	s.change_cost = opts->change_cost;
+	for (uint32_t j = 0; j < n && error == 0; j++)
+		if (!jobs[j].is_fixed)
+			error = list_flows(&s, j);
+	if (error == 0) {
+		*ret_counts = (struct paths_counts){ .n_flows = s.flows.n,
+						     .harm_before = total_harm(&s) };
+		sort_items(s.flows.items, s.flows.n, compare_loads);
+		descend(&s, n_rounds);
+		redraw(&s, opts->n_redraws);
+		for (size_t i = 0; i < s.flows.n; i++)
+			ret_counts->n_changed +=
+				path_now(&s, &s.flows.items[i]).number !=
+				s.flows.items[i].first_path;
+		ret_counts->harm_after = total_harm(&s);
+		for (uint32_t j = 0; j < n; j++)
+			routed_job_refresh(jobs[j].routed, topo);
+	}
+	search_fini(&s);
+	return error;
+}
