@@ -19,6 +19,14 @@
 const char *const fabric_augment_names[] = { "none",         "cassini",   "antiphase",
 					     "cassini-once", "dedicated", NULL };
 
+bool
+fabric_pulls(const struct fabric *fabric, enum advise_lever lever)
+{
+	unsigned levers = fabric->opts.levers ? fabric->opts.levers : ADVISE_ALL_LEVERS;
+
+	return fabric->opts.augment == FABRIC_ANTIPHASE && (levers & lever);
+}
+
 /* ---- Places ---------------------------------------------------------------------- */
 
 static void
@@ -187,10 +195,27 @@ settle(struct fabric *fabric, const struct pol_job *job, struct placed *placed)
 	return false;
 }
 
+/* Takes the flows of all but the jobs that stay where they are from the links. */
+static void
+take_off(struct fabric *fabric, const struct pol_view *view)
+{
+	fabric->there.n = 0;
+	for (uint32_t i = 0; i < view->n_jobs; i++) {
+		const struct pol_job *job = &view->jobs[view->ids[i]];
+		struct placed *placed = &fabric->placed[job->id];
+
+		if (is_at(fabric, placed, job->pieces, job->n_pieces))
+			vec_push(&fabric->there, placed);
+	}
+	fabric_paths_set(fabric->paths, fabric->there.items, fabric->there.n);
+}
+
 /* Fills 'there' with the jobs of the view on several hosts. */
 static void
 find_placed(struct fabric *fabric, const struct pol_view *view)
 {
+	if (fabric->paths)
+		take_off(fabric, view);
 	fabric->there.n = 0;
 	for (uint32_t i = 0; i < view->n_jobs; i++) {
 		const struct pol_job *job = &view->jobs[view->ids[i]];
@@ -216,6 +241,10 @@ find_placed(struct fabric *fabric, const struct pol_view *view)
 		vec_push(&fabric->ids, id);
 	}
 	forget_tried(fabric);
+	if (fabric->paths) {
+		fabric_paths_set(fabric->paths, fabric->there.items, fabric->there.n);
+		fabric->counts.n_path_changes += fabric_paths_improve(fabric->paths);
+	}
 }
 
 /* ---- Components ------------------------------------------------------------------ */
@@ -427,6 +456,8 @@ fabric_new(const struct pol_cluster *cluster, struct topo *topo,
 	fabric->topo = topo;
 	fabric->hosts = hosts;
 	fabric->routes = routes_new(topo, opts->seed);
+	if (fabric_pulls(fabric, ADVISE_PATH) && routes_all_hash(fabric->routes))
+		fabric->paths = fabric_paths_new(topo, fabric->routes, opts->seed);
 	fabric->placed = xcalloc(n_jobs + 1, sizeof *fabric->placed);
 	fabric->sum_bps = xcalloc(topo_n_links(topo) + 1, sizeof *fabric->sum_bps);
 	fabric->first = xcalloc(topo_n_links(topo) + 1, sizeof *fabric->first);
@@ -439,6 +470,7 @@ fabric_free(struct fabric *fabric)
 {
 	if (!fabric)
 		return;
+	fabric_paths_free(fabric->paths);
 	for (size_t i = 0; i < fabric->n_jobs; i++)
 		take_away(&fabric->placed[i]);
 	fabric_forget_all(fabric);

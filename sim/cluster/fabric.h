@@ -48,7 +48,8 @@ enum fabric_augment {
 	/* Its shifts, kept by its agents; none in a loop.  Its Algorithm 2. */
 	FABRIC_CASSINI,
 	/*
-	 * Joint shifts at work-conserving gates or random phases, whichever the engine
+	 * Paths chosen for the flows where the fabric hashes (fabric_paths.h), and
+	 * joint shifts at work-conserving gates or random phases, whichever the engine
 	 * finds better; random phases above 16 jobs.  Takes the plan with the smallest
 	 * sum of GPUs times the mean square of slowdowns; above 16 jobs, the one in
 	 * which jobs overlap least (fabric_choose.c).
@@ -66,6 +67,7 @@ extern const char *const fabric_augment_names[]; /* "none", ...; ends with NULL.
 
 struct fabric_opts {
 	enum fabric_augment augment;
+	unsigned levers; /* Of FABRIC_ANTIPHASE, as in struct advise_opts; 0: all. */
 	uint64_t seed;
 	double jitter_frac; /* Standard deviation of compute times. */
 	/*
@@ -88,6 +90,7 @@ struct fabric_counts {
 	uint64_t n_judged;         /* Plans evaluated in these. */
 	uint32_t max_jobs;         /* In a component. */
 	double max_error;          /* Largest standard error over the mean. */
+	uint64_t n_path_changes;   /* Flows that were given another path. */
 	uint64_t n_windows;        /* Runs of a window. */
 	double window_error;       /* Root mean square of their errors. */
 };

@@ -92,6 +92,8 @@ place_plan(struct fabric *fabric, const struct pol_view *view,
 			vec_push(&fabric->there, placed);
 	}
 	sort_items(fabric->there.items, fabric->there.n, compare_placed);
+	if (fabric->paths)
+		fabric_paths_set(fabric->paths, fabric->there.items, fabric->there.n);
 }
 
 static void
@@ -191,8 +193,9 @@ choose(void *ctx, const struct pol_view *view, const struct pol_plan *plans, uin
 struct cluster_work
 fabric_work(struct fabric *fabric)
 {
-	const bool chooses = fabric->opts.augment != FABRIC_NONE &&
-			     fabric->opts.augment != FABRIC_DEDICATED;
+	const bool chooses = fabric->opts.augment == FABRIC_CASSINI ||
+			     fabric->opts.augment == FABRIC_CASSINI_ONCE ||
+			     fabric_pulls(fabric, ADVISE_PLACE);
 
 	return (struct cluster_work){
 		.ctx = fabric,

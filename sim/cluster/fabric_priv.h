@@ -5,12 +5,15 @@
  *	fabric.c         places of jobs, components
  *	fabric_solve.c   speeds of a component's jobs
  *	fabric_choose.c  the choice among plans, and the interface to the cluster
+ *	fabric_paths.c   paths of the jobs' flows
  */
 #ifndef SIM_CLUSTER_FABRIC_PRIV_H
 #define SIM_CLUSTER_FABRIC_PRIV_H
 
 #include "lib/base/vec.h"
+#include "scheduler/core/advise/advise.h"
 #include "sim/cluster/fabric.h"
+#include "sim/cluster/fabric_paths.h"
 #include "sim/cluster/steady.h"
 #include "sim/cluster/window.h"
 
@@ -25,6 +28,7 @@ struct known;
 /* A job on several hosts. */
 struct placed {
 	bool is_there, is_seen;
+	bool is_on_links, is_wanted, has_paths; /* See fabric_paths.h. */
 	uint32_t id, n_gpus;
 	double phase; /* Fraction of an iteration; where phases are random. */
 	double isolated_ns, peak_bps;
@@ -42,6 +46,7 @@ struct fabric {
 	struct topo *topo;
 	struct routes *routes;
 	const uint32_t *hosts;
+	struct fabric_paths *paths; /* NULL: all flows are hashed. */
 	struct placed *placed;      /* By job. */
 	VEC(struct placed *) tried; /* Places that plans would give jobs; owned. */
 	VEC(struct placed *) there; /* By id; of the view, or a plan. */
@@ -70,6 +75,9 @@ struct fabric_known {
 	size_t n_links; /* Links that CASSINI scores. */
 	bool has_loop;
 };
+
+/* Whether antiphase augments, and with that lever. */
+bool fabric_pulls(const struct fabric *fabric, enum advise_lever lever);
 
 /* Limits of a run of 'n_jobs' jobs. */
 struct steady_limits fabric_limits(const struct fabric *fabric, size_t n_jobs);

@@ -279,7 +279,8 @@ solve(struct fabric *fabric, struct known *known)
 	struct outcome *best = &chance;
 	bool is_antiphase = fabric->opts.augment == FABRIC_ANTIPHASE;
 	bool seeks = fabric->opts.augment != FABRIC_NONE &&
-		     !(is_antiphase && n > FABRIC_MANY);
+		     !(is_antiphase &&
+		       (n > FABRIC_MANY || !fabric_pulls(fabric, ADVISE_TIME)));
 	struct joint_result *result = seeks ? find_shifts(fabric, &known->is) : NULL;
 
 	fabric->counts.n_solved++;
@@ -335,6 +336,8 @@ make_key(struct fabric *fabric)
 		vec_push(&fabric->key, job->n_hosts_wanted);
 		for (uint32_t h = 0; h < job->n_hosts_wanted; h++)
 			vec_push(&fabric->key, job->hosts[h]);
+		for (size_t f = 0; fabric->paths && f < placed->routed.flows.n; f++)
+			vec_push(&fabric->key, placed->routed.paths[f]);
 	}
 }
 

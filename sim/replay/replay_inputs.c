@@ -11,6 +11,7 @@
 #include "lib/base/err.h"
 #include "lib/base/stats.h"
 #include "lib/base/words.h"
+#include "scheduler/core/advise/advise.h"
 #include "sim/jobs/recipe.h"
 #include "sim/trace/lines.h"
 
@@ -284,6 +285,8 @@ replay_inputs_read(const struct replay_args *args, const char *path,
 
 	*in = (struct replay_inputs){ .opts = opts_of(args) };
 	r = find_policies(args->policies, in, err);
+	if (r == 0 && args->levers)
+		r = advise_levers_read(args->levers, &in->opts.fabric.levers, err);
 	if (r == 0)
 		r = replay_cluster_parse(args->cluster, &in->cluster, err);
 	in->opts.cluster = in->cluster.cluster;

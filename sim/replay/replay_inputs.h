@@ -17,7 +17,7 @@ struct err;
 /* Options as given; texts are borrowed, NULL: not given. */
 struct replay_args {
 	const char *policies, *cluster, *place, *semantics, *format, *csv, *samples;
-	const char *fabric, *models, *augment, *throughputs, *apps, *progress;
+	const char *fabric, *models, *augment, *levers, *throughputs, *apps, *progress;
 	struct cli_list sets;
 	double until_s, round_s, restart_s, jitter;
 	int64_t seed, model_gpus, iterations;

@@ -184,6 +184,8 @@ run_replay(int argc, char **argv)
 			"what breaks ties between equally good plans and shifts jobs; "
 			"cassini-once: delays jobs only once; dedicated: no contention",
 			.words = fabric_augment_names),
+		CLI_OPT("levers", 0, CLI_STR, &args.levers, "LIST",
+			"what antiphase may change: place, path, time (default: all)"),
 		CLI_OPT("jitter", 0, CLI_NUM, &args.jitter, "SHARE",
 			"standard deviation of compute times, as a fraction", .min = 0,
 			.max = WORK_MAX_JITTER),
