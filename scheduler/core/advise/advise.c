@@ -12,6 +12,7 @@
 #include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advise/advise_internal.h"
 #include "scheduler/core/workload/workload.h"
+#include "topology/route.h"
 
 const char *const advise_policy_names[N_ADVISE_POLICIES + 1] = { "fair", "cassini",
 								 "antiphase", NULL };
@@ -284,6 +285,8 @@ advise(const struct workload *workload, struct topo *topo, struct routes *routes
 
 	if (ctx.opts.levers == 0)
 		ctx.opts.levers = ADVISE_ALL_LEVERS;
+	if (!routes_all_hash(routes))
+		ctx.opts.levers &= ~(unsigned)ADVISE_PATH;
 	if (!(ctx.opts.max_slowdown > 0))
 		ctx.opts.max_slowdown = ADVISE_MAX_SLOWDOWN;
 	if (ctx.opts.n_candidates == 0)

@@ -196,7 +196,7 @@ fill_paths(const struct plan *plan, const struct advise_ctx *ctx, uint32_t job,
 	uint16_t first_port = ctx->workload->jobs[job].first_port;
 	bool is_any_chosen = false;
 
-	for (size_t i = 0; i < routed->flows.n; i++)
+	for (size_t i = 0; routed->paths && i < routed->flows.n; i++)
 		is_any_chosen |= routed->paths[i] != WORK_HASHED;
 	if (!is_any_chosen)
 		return;
