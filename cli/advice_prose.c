@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/advice_paths.h"
 #include "cli/time_text.h"
 #include "lib/base/hostlist.h"
 #include "lib/base/strbuf.h"
@@ -21,8 +22,6 @@
 #define NO_GOODPUT 5e-4
 
 #define MAX_PLACES 3 /* Named in a sentence. */
-/* Flows named. */
-#define MAX_PATHS 4
 
 /* A blank without a line break. */
 #define HARD_BLANK '\x1f'
@@ -225,25 +224,6 @@ advise_places(const struct advice_doc_job *job, struct strbuf *text)
 	strbuf_puts(text, ". ");
 }
 
-/* Names the paths of the first flows, and says how many there are. */
-static void
-advise_paths(const struct advice_doc_job *job, struct strbuf *text)
-{
-	for (size_t i = 0; i < job->n_paths && i < MAX_PATHS; i++) {
-		const struct advice_doc_path *path = &job->paths[i];
-
-		strbuf_printf(text, "%s %s > %s over %s", i == 0 ? "Send" : ",",
-			      path->from, path->to, path->via);
-		if (path->port)
-			strbuf_printf(text, " (source port %zu)", path->port);
-	}
-	if (job->n_paths > MAX_PATHS)
-		strbuf_printf(text, ", and %zu flows more as 'paths' of --json lists",
-			      job->n_paths - MAX_PATHS);
-	if (job->n_paths)
-		strbuf_puts(text, ". ");
-}
-
 static void
 advise_shift(const struct advice_doc *doc, const struct advice_doc_job *job,
 	     struct strbuf *text)
@@ -300,7 +280,7 @@ put_advice(const struct advice_doc *doc, const struct advice_doc_job *job,
 			put_hosts(&text, job);
 			strbuf_puts(&text, ". ");
 		}
-		advise_paths(job, &text);
+		advice_paths_put(job, &text);
 		advise_shift(doc, job, &text);
 	}
 	put_part(out, "What we advise", &text);
@@ -595,6 +575,9 @@ put_sentence(const struct advice_doc_job *job, struct strbuf *out)
 	struct strbuf text = STRBUF_EMPTY;
 
 	strbuf_puts(&text, job->text);
+	if (job->n_paths > 0)
+		strbuf_printf(&text, " %zu of its flows take%s another path.",
+			      job->n_paths, job->n_paths == 1 ? "s" : "");
 	if (job->shift_us > 0)
 		strbuf_printf(&text, " Start it %.3f ms later.", ms(job->shift_us));
 	if (is_pacing(job, "gate"))

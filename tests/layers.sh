@@ -19,6 +19,7 @@ scheduler/core/profile: scheduler/core/profile lib/base
 scheduler/core/solve: scheduler/core/solve scheduler/core/profile lib/base
 scheduler/core/cassini: scheduler/core/cassini scheduler/core/solve scheduler/core/profile lib/base
 scheduler/core/workload: scheduler/core/workload scheduler/core/solve scheduler/core/profile engine topology lib/base
+scheduler/core/paths: scheduler/core/paths scheduler/core/workload scheduler/core/solve scheduler/core/profile topology lib/base
 scheduler/core/advise: scheduler/core engine topology lib/base
 scheduler/core/control: scheduler/core/control scheduler/core/solve scheduler/core/profile lib/base
 scheduler/core: scheduler/core engine topology lib/base
@@ -36,7 +37,7 @@ sim/report: sim/report lib/base
 sim/telemetry: sim/telemetry sim/run/plan.h engine scheduler/core topology lib
 sim/run: sim/run sim/telemetry sim/report sim/verbs.h engine scheduler/core topology lib/base
 sim/compare: sim/compare sim/run sim/report sim/verbs.h scheduler/core lib/base
-sim/replay: sim/replay sim/jobs sim/apps sim/cluster sim/trace sim/report sim/verbs.h policies topology lib/base
+sim/replay: sim/replay sim/jobs sim/apps sim/cluster sim/trace sim/report sim/verbs.h policies scheduler/core topology lib/base
 sim/sweep: sim/sweep sim/compare/seeds.h sim/report sim/verbs.h lib/base lib/daemon
 sim: sim engine topology lib scheduler/core policies
 cli: cli scheduler collector topology lib'

@@ -52,34 +52,55 @@ link_from(struct advice_doc *doc, const struct advice_link *link,
 	};
 }
 
+static const char *
+node_name(struct advice_doc *doc, const struct topo *topo, uint32_t node)
+{
+	return node == TOPO_NONE ? NULL
+				 : advice_doc_text(doc, topo_node(topo, node)->name);
+}
+
+static struct advice_doc_path
+path_from(struct advice_doc *doc, const struct advice_path *path,
+	  const struct workload *workload, const struct topo *topo)
+{
+	struct advice_doc_path out = {
+		.from = node_name(doc, topo, path->source),
+		.to = node_name(doc, topo, path->destination),
+		.via = node_name(doc, topo, path->via),
+		.number = path->number,
+		.port = path->port,
+		.hashed_via = node_name(doc, topo, path->hashed_via),
+		.hashed_jobs = xcalloc(path->n_hashed_jobs + 1, sizeof(char *)),
+		.n_hashed_jobs = path->n_hashed_jobs,
+	};
+
+	if (path->hashed_link != TOPO_NONE)
+		out.hashed_link = advice_doc_link_name(doc, topo, path->hashed_link);
+	for (size_t i = 0; i < path->n_hashed_jobs; i++)
+		out.hashed_jobs[i] =
+			advice_doc_text(doc, workload->jobs[path->hashed_jobs[i]].name);
+	return out;
+}
+
 /* The paths that are not left to hashing. */
 static void
-paths_from(struct advice_doc *doc, const struct advice *advice, const struct topo *topo,
+paths_from(struct advice_doc *doc, const struct advice *advice,
+	   const struct workload *workload, const struct topo *topo,
 	   struct advice_doc_job *job)
 {
 	job->paths = xcalloc(advice->n_paths + 1, sizeof *job->paths);
-	for (size_t i = 0; i < advice->n_paths; i++) {
-		const struct advice_path *path = &advice->paths[i];
-
-		if (path->number == WORK_HASHED)
-			continue;
-		job->paths[job->n_paths++] = (struct advice_doc_path){
-			.from = advice_doc_text(doc,
-						topo_node(topo, path->source)->name),
-			.to = advice_doc_text(doc,
-					      topo_node(topo, path->destination)->name),
-			.via = advice_doc_text(doc, topo_node(topo, path->via)->name),
-			.number = path->number,
-			.port = path->port,
-		};
-	}
+	for (size_t i = 0; i < advice->n_paths; i++)
+		if (advice->paths[i].number != WORK_HASHED)
+			job->paths[job->n_paths++] =
+				path_from(doc, &advice->paths[i], workload, topo);
 }
 
 static void
 job_from(struct advice_doc *doc, const struct advice *advice,
-	 const struct work_job *job, const struct topo *topo,
+	 const struct workload *workload, const struct topo *topo,
 	 struct advice_doc_job *ret_job)
 {
+	const struct work_job *job = &workload->jobs[advice->job];
 	struct advice_doc_job out = {
 		.name = advice_doc_text(doc, job->name),
 		.reason = reason_name(advice->reason),
@@ -102,6 +123,7 @@ job_from(struct advice_doc *doc, const struct advice *advice,
 		.gain_high = advice->gain_high,
 		.links = xcalloc(advice->n_links + 1, sizeof(struct advice_doc_link)),
 		.n_links = advice->n_links,
+		.n_connections = job->n_connections > 1 ? job->n_connections : 1,
 	};
 
 	for (uint32_t i = 0; i < advice->n_hosts; i++)
@@ -109,7 +131,7 @@ job_from(struct advice_doc *doc, const struct advice *advice,
 			advice_doc_text(doc, topo_node(topo, advice->hosts[i])->name);
 	for (size_t i = 0; i < advice->n_links; i++)
 		out.links[i] = link_from(doc, &advice->links[i], topo);
-	paths_from(doc, advice, topo, &out);
+	paths_from(doc, advice, workload, topo, &out);
 	*ret_job = out;
 }
 
@@ -188,7 +210,7 @@ advice_doc_from(const struct advice_set *set, const struct workload *workload,
 	};
 
 	for (size_t j = 0; j < set->n; j++)
-		job_from(&doc, &set->items[j], &workload->jobs[j], topo, &doc.jobs[j]);
+		job_from(&doc, &set->items[j], workload, topo, &doc.jobs[j]);
 	links_from(set, workload, topo, &doc);
 	*ret_doc = doc;
 }
@@ -212,6 +234,8 @@ advice_doc_cut(struct advice_doc *doc, size_t n_kept)
 
 		free(job->hosts);
 		free(job->links);
+		for (size_t i = 0; i < job->n_paths; i++)
+			free(job->paths[i].hashed_jobs);
 		free(job->paths);
 		free(job->places);
 	}

@@ -49,6 +49,10 @@ struct advice_doc_path {
 	const char *via;       /* Its highest switch: "spine2". */
 	size_t number;         /* Among the equally short ones. */
 	size_t port;           /* Source port that takes it; 0: not known. */
+	/* Without advice: the switch, the worst link that it leaves, the jobs there. */
+	const char *hashed_via, *hashed_link; /* NULL: unknown; none. */
+	const char **hashed_jobs;             /* Owned. */
+	size_t n_hashed_jobs;
 };
 
 /* A place of a waiting job. */
@@ -89,6 +93,7 @@ struct advice_doc_job {
 	int64_t jitter_us;
 	struct advice_doc_path *paths; /* Owned.  Of flows whose path is chosen. */
 	size_t n_paths;
+	size_t n_connections; /* To each peer; at least 1. */
 
 	/* Only in antiphase.job_advice/1. */
 	int64_t at_us, valid_until_us; /* Wall clock. */

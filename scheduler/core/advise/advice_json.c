@@ -20,6 +20,7 @@
 #include "lib/base/strtab.h"
 #include "scheduler/core/advise/advice_doc.h"
 #include "scheduler/core/profile/profile.h"
+#include "scheduler/core/workload/workload.h"
 
 #define MAX_JOBS       100000
 #define MAX_RUNS       1000000
@@ -106,6 +107,12 @@ static const struct field path_fields[] = {
 	ROW(advice_doc_path, NAME, via, "via", EXACT, 0, 0, 1),
 	SIZE(advice_doc_path, number, "path"),
 	ROW(advice_doc_path, SIZE, port, "port", EXACT, 0, 65535, 1),
+};
+
+/* May be missing: files of older versions have neither this nor "paths". */
+static const struct field connections_field[] = {
+	ROW(advice_doc_job, SIZE, n_connections, "connections", EXACT, 1,
+	    WORK_MAX_CONNECTIONS, 1),
 };
 
 static const struct field place_fields[] = {
@@ -239,19 +246,30 @@ put_file_links(struct jsonw *w, const struct advice_doc_link *links, size_t n)
 }
 
 static void
+put_paths(struct jsonw *w, const struct advice_doc_path *paths, size_t n)
+{
+	jsonw_array(w, "paths");
+	for (size_t i = 0; i < n; i++) {
+		jsonw_flat_object(w, NULL);
+		put_fields(w, &paths[i], path_fields, N(path_fields));
+		jsonw_str(w, "hashed_via", paths[i].hashed_via);
+		jsonw_str(w, "hashed_link", paths[i].hashed_link);
+		put_names(w, "hashed_jobs", paths[i].hashed_jobs,
+			  paths[i].n_hashed_jobs);
+		jsonw_end(w);
+	}
+	jsonw_end(w);
+}
+
+static void
 put_file_job(struct jsonw *w, const struct advice_doc_job *job)
 {
 	jsonw_object(w, NULL);
 	jsonw_str(w, "job", job->name);
 	put_names(w, "hosts", job->hosts, job->n_hosts);
 	put_fields(w, job, file_job_fields, N(file_job_fields));
-	jsonw_array(w, "paths");
-	for (size_t i = 0; i < job->n_paths; i++) {
-		jsonw_flat_object(w, NULL);
-		put_fields(w, &job->paths[i], path_fields, N(path_fields));
-		jsonw_end(w);
-	}
-	jsonw_end(w);
+	put_fields(w, job, connections_field, N(connections_field));
+	put_paths(w, job->paths, job->n_paths);
 	jsonw_str(w, "reason", job->reason);
 	jsonw_str(w, "text", job->text);
 	jsonw_str(w, "remedy", job->remedy);
@@ -533,14 +551,34 @@ read_link_of_all(const struct reader *r, const struct json *object, void *item)
 	return read_file_link(r, object, true, item);
 }
 
+/* The name at 'key', which may be null. */
+static int
+read_name_or_null(const struct reader *r, const struct json *object, const char *key,
+		  const char **ret_name)
+{
+	const char *text = NULL;
+
+	if (json_opt_str(r->json, object, key, &text, r->err) < 0 ||
+	    (text && check_name(r, json_find(object, key), text) < 0))
+		return -EINVAL;
+	*ret_name = advice_doc_text(r->doc, text);
+	return 0;
+}
+
 static int
 read_path(const struct reader *r, const struct json *object, void *item)
 {
-	static const char *const others[] = { NULL };
+	static const char *const others[] = { "hashed_via", "hashed_link",
+					      "hashed_jobs", NULL };
+	struct advice_doc_path *path = item;
 
-	if (check_keys(r, object, path_fields, N(path_fields), others) < 0)
+	if (check_keys(r, object, path_fields, N(path_fields), others) < 0 ||
+	    read_fields(r, object, path_fields, N(path_fields), path) < 0 ||
+	    read_name_or_null(r, object, "hashed_via", &path->hashed_via) < 0 ||
+	    read_name_or_null(r, object, "hashed_link", &path->hashed_link) < 0)
 		return -EINVAL;
-	return read_fields(r, object, path_fields, N(path_fields), item);
+	return read_names(r, object, "hashed_jobs", &path->hashed_jobs,
+			  &path->n_hashed_jobs);
 }
 
 /* Ignores the file's text and remedy: this program has its own. */
@@ -567,8 +605,9 @@ read_reason(const struct reader *r, const struct json *object,
 static int
 read_file_job(const struct reader *r, const struct json *object, void *item)
 {
-	static const char *const others[] = { "job",  "hosts",  "paths", "reason",
-					      "text", "remedy", "links", NULL };
+	static const char *const others[] = { "job",    "hosts",  "connections",
+					      "paths",  "reason", "text",
+					      "remedy", "links",  NULL };
 	static const char *const pacings[] = { "free", "realign", "gate", NULL };
 	static const struct field name[] = {
 		ROW(advice_doc_job, NAME, name, "job", EXACT, 0, 0, 1),
@@ -577,12 +616,15 @@ read_file_job(const struct reader *r, const struct json *object, void *item)
 	size_t unused;
 
 	job->has_gain = true;
+	job->n_connections = 1;
 	if (check_keys(r, object, file_job_fields, N(file_job_fields), others) < 0 ||
 	    read_fields(r, object, name, N(name), job) < 0 ||
 	    read_names(r, object, "hosts", &job->hosts, &job->n_hosts) < 0 ||
 	    read_fields(r, object, file_job_fields, N(file_job_fields), job) < 0 ||
 	    read_word(r, object, "pacing", pacings, &unused) < 0 ||
-	    read_array(r, object, "paths", false, sizeof *job->paths, read_path,
+	    read_optional(r, object, connections_field, N(connections_field), job) <
+		    0 ||
+	    read_array(r, object, "paths", true, sizeof *job->paths, read_path,
 		       &job->paths, &job->n_paths) < 0 ||
 	    read_reason(r, object, job) < 0)
 		return -EINVAL;

@@ -24,8 +24,9 @@ int
 advise_levers_read(const char *text, unsigned *ret_levers, struct err *err)
 {
 	unsigned levers = 0;
+	bool is_more = true;
 
-	do {
+	while (is_more) {
 		size_t length = strcspn(text, ",");
 		char *word = xstrndup(text, length);
 		int index = words_index(word, lever_names);
@@ -41,8 +42,9 @@ advise_levers_read(const char *text, unsigned *ret_levers, struct err *err)
 		}
 		free(word);
 		levers |= 1u << index;
-		text += length + (text[length] == ',');
-	} while (*text);
+		is_more = text[length] == ',';
+		text += length + 1;
+	}
 	*ret_levers = levers;
 	return 0;
 }
@@ -182,24 +184,26 @@ static const struct attempt attempts[] = {
 /*
  * CASSINI scores every link of the cluster for each place of each waiting job, so its
  * cost grows with waiting jobs x jobs; beyond this (about a second) its places are not
- * tried.
+ * tried.  Nor are then places with hashed paths where paths can be chosen: they help
+ * only as other starts of a greedy search.
  */
-#define CASSINI_MAX_WORK 2000
+#define MAX_WORK 2000
 
 static bool
 is_tried(const struct attempt *attempt, const struct advise_ctx *ctx)
 {
 	size_t waiting = n_waiting(ctx->workload);
-	bool is_hashed_twin =
+	bool is_more =
 		attempt->paths == PLACE_HASHED && (ctx->opts.levers & ADVISE_PATH);
 
 	if (attempt == &attempts[0])
 		return true;
 	if ((attempt->levers & ctx->opts.levers) != attempt->levers)
 		return false;
-	if ((attempt->levers & ADVISE_PLACE) && (waiting == 0 || is_hashed_twin))
+	if ((attempt->levers & ADVISE_PLACE) && waiting == 0)
 		return false;
-	return !attempt->is_costly || waiting * ctx->workload->n <= CASSINI_MAX_WORK;
+	return !(attempt->is_costly || is_more) ||
+	       waiting * ctx->workload->n <= MAX_WORK;
 }
 
 /* Whether all jobs are in the same places. */

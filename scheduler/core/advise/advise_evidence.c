@@ -16,7 +16,6 @@
 #include "scheduler/core/advise/advise_internal.h"
 #include "scheduler/core/paths/link_loads.h"
 #include "scheduler/core/workload/workload.h"
-#include "topology/route.h"
 #include "topology/topo.h"
 
 /* ---- Links ----------------------------------------------------------------------- */
@@ -123,6 +122,23 @@ reason_of_shift(const struct advice *advice)
 		       : REASON_NO_ROOM;
 }
 
+/* True if chosen paths took the job, or another one, off a link that they shared. */
+static bool
+is_routed_apart(const struct plan *before, const struct plan *plan, uint32_t job,
+		const struct advice *packed)
+{
+	for (size_t i = 0; i < packed->n_links; i++) {
+		size_t n;
+		const struct link_load *loads = link_loads_of(
+			place_link_loads(before->place), packed->links[i].link, &n);
+
+		for (size_t k = 0; k < n; k++)
+			if (advice_has_paths(plan, loads[k].job))
+				return true;
+	}
+	return packed->n_links > 0 && advice_has_paths(plan, job);
+}
+
 static enum reason
 reason_of(const struct plan *before, const struct plan *plan,
 	  const struct advise_ctx *ctx, uint32_t job, const struct advice *advice)
@@ -131,14 +147,15 @@ reason_of(const struct plan *before, const struct plan *plan,
 		return REASON_NO_HOSTS;
 	if (advice->n_links == 0) {
 		struct advice packed = { 0 };
-		bool was_contended;
+		bool was_contended, was_routed;
 
 		contended_links(before, plan, ctx, job, &packed);
 		was_contended = packed.n_links > 0;
+		was_routed = is_routed_apart(before, plan, job, &packed);
 		free(packed.links);
 		if (was_contended && advice->placed_by_us)
 			return REASON_PLACED_APART;
-		if (was_contended && advice->paths)
+		if (was_routed)
 			return REASON_ROUTED_APART;
 		return shares_any_link(plan, job) ? REASON_FITS : REASON_ISOLATED;
 	}
@@ -171,60 +188,6 @@ fill_gain(const struct plan *before, const struct plan *plan,
 	}
 }
 
-/* The first switch of the highest tier on a path. */
-static uint32_t
-highest_switch(const struct topo *topo, const uint32_t *links, size_t n)
-{
-	uint32_t best = TOPO_NONE;
-
-	for (size_t i = 0; i + 1 < n; i++) {
-		uint32_t node = topo_link(topo, links[i])->to;
-
-		if (best == TOPO_NONE ||
-		    topo_node(topo, node)->tier > topo_node(topo, best)->tier)
-			best = node;
-	}
-	return best;
-}
-
-/* The paths of a job, unless all are left to hashing. */
-static void
-fill_paths(const struct plan *plan, const struct advise_ctx *ctx, uint32_t job,
-	   struct advice *advice)
-{
-	const struct routed_job *routed = place_routed_job(plan->place, job);
-	uint16_t first_port = ctx->workload->jobs[job].first_port;
-	bool is_any_chosen = false;
-
-	for (size_t i = 0; routed->paths && i < routed->flows.n; i++)
-		is_any_chosen |= routed->paths[i] != WORK_HASHED;
-	if (!is_any_chosen)
-		return;
-	advice->paths = xcalloc(routed->flows.n, sizeof *advice->paths);
-	advice->n_paths = routed->flows.n;
-	for (size_t i = 0; i < routed->flows.n; i++) {
-		const struct collective_flow *flow = &routed->flows.flows[i];
-		size_t first = routed->path_first[i];
-		struct advice_path *path = &advice->paths[i];
-
-		*path = (struct advice_path){
-			.source = flow->source,
-			.destination = flow->destination,
-			.via = highest_switch(ctx->topo, routed->path_links + first,
-					      routed->path_first[i + 1] - first),
-			.number = routed->paths[i],
-		};
-		if (path->number == WORK_HASHED)
-			path->port = (uint16_t)(first_port + i);
-		else if (routes_port_of_path(
-				 ctx->routes, flow->source, flow->destination,
-				 (uint16_t)(first_port + i), path->number,
-				 ADVISE_MAX_PORTS, (uint16_t)routed->flows.n_rails,
-				 &path->port) < 0)
-			path->port = 0;
-	}
-}
-
 static void
 fill_advice(const struct plan *before, const struct plan *plan,
 	    const struct advise_ctx *ctx, uint32_t job, struct advice *ret_advice)
@@ -242,7 +205,7 @@ fill_advice(const struct plan *before, const struct plan *plan,
 		advice.hosts = xmemdup(hosts, wj->n_hosts_wanted, sizeof *hosts);
 		advice.n_hosts = wj->n_hosts_wanted;
 		advice.pacing = plan->pacing[job];
-		fill_paths(plan, ctx, job, &advice);
+		advice_fill_paths(before, plan, ctx, job, &advice);
 		advice.score_before = worst_score(before, ctx, job, true);
 		advice.score_after = worst_score(plan, ctx, job, false);
 	}
@@ -287,7 +250,7 @@ advice_set_free(struct advice_set *set)
 		return;
 	for (size_t i = 0; i < set->n; i++) {
 		free(set->items[i].hosts);
-		free(set->items[i].paths);
+		advice_free_paths(&set->items[i]);
 		free(set->items[i].links);
 	}
 	free(set->items);

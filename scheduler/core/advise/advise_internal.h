@@ -154,4 +154,14 @@ void shift_by_cassini(struct plan *plan, const struct advise_ctx *ctx);
 struct advice_set *advice_from(const struct plan *before, const struct plan *plan,
 			       const struct advise_ctx *ctx);
 
+/* ---- advise_paths.c ---- */
+
+/* True if the plan chooses a path of the job. */
+bool advice_has_paths(const struct plan *plan, uint32_t job);
+/* Fills in the paths of a placed job, unless all are left to hashing. */
+void advice_fill_paths(const struct plan *before, const struct plan *plan,
+		       const struct advise_ctx *ctx, uint32_t job,
+		       struct advice *advice);
+void advice_free_paths(struct advice *advice);
+
 #endif
