@@ -3,8 +3,8 @@
  * advice_paths.h - the chosen paths of an advice as prose
  *
  * Names the path of each flow, a source port that takes it, and the jobs that the flow
- * meets on its hashed path; for a job with several connections to each peer, the settings
- * of collective libraries that open them.
+ * meets on its hashed path; for a job with several connections to each peer, the
+ * settings of collective libraries that open them.
  */
 #ifndef CLI_ADVICE_PATHS_H
 #define CLI_ADVICE_PATHS_H

@@ -94,15 +94,15 @@ struct footprint {
 /*
  * Routes the flows over the fabric.  Flow number i uses source port 'first_port' + i
  * (modulo 65536).  Over tiers that spray or route adaptively a flow loads each of its
- * links with its share (routes_spread()).  Release with footprint_fini().  Returns 0 or -EHOSTUNREACH, then
- * with the pair of hosts in 'ret_unreachable' (may be NULL).
+ * links with its share (routes_spread()).  Release with footprint_fini().  Returns 0 or
+ * -EHOSTUNREACH, then with the pair of hosts in 'ret_unreachable' (may be NULL).
  */
 int footprint_make(struct routes *routes, const struct collective_flows *flows,
 		   uint16_t first_port, struct footprint *ret_footprint,
 		   uint32_t ret_unreachable[2]);
 /*
- * The same for flows whose paths are known: that of flow i is path_links[path_first[i] ..
- * path_first[i + 1]).
+ * The same for flows whose paths are known: that of flow i is path_links[path_first[i]
+ * .. path_first[i + 1]).
  */
 void footprint_of_paths(uint32_t n_links, const struct collective_flows *flows,
 			const uint32_t *path_links, const size_t *path_first,

@@ -69,18 +69,18 @@ bool routes_all_hash(const struct routes *routes);
  * each hashing switch with n equally short links, link 'number' mod n of them, and then
  * goes on with the quotient.  '*ret_n_paths' is the product of these n along the path,
  * at most ROUTE_MAX_PATHS; tiers that spray do not count, since a flow cannot choose
- * there.  Where all switches of a tier have the same n, as in leaf-spine fabrics and fat
- * trees, the numbers 0 to '*ret_n_paths' - 1 are all paths between the two interfaces,
- * each once; elsewhere some numbers may name the same path.  'port' only chooses the
- * interfaces.
+ * there.  Where all switches of a tier have the same n, as in leaf-spine fabrics and
+ * fat trees, the numbers 0 to '*ret_n_paths' - 1 are all paths between the two
+ * interfaces, each once; elsewhere some numbers may name the same path.  'port' only
+ * chooses the interfaces.
  */
 int routes_numbered_path(struct routes *routes, uint32_t source, uint32_t destination,
 			 uint16_t port, uint32_t number, uint32_t *ret_links,
 			 size_t *ret_n, uint32_t *ret_n_paths);
 
 /*
- * Finds a source port that hashing sends over path 'number': the first of 'port', 'port' +
- * step, and so on, 'n_ports' of them.  Returns 0; -ENOENT if none does; or as
+ * Finds a source port that hashing sends over path 'number': the first of 'port',
+ * 'port' + step, and so on, 'n_ports' of them.  Returns 0; -ENOENT if none does; or as
  * routes_path().  O(paths) ports are tried in the mean.
  */
 int routes_port_of_path(struct routes *routes, uint32_t source, uint32_t destination,
@@ -112,9 +112,9 @@ int routes_spread(struct routes *routes, uint32_t source, uint32_t destination,
  * Calls 'visit' for each of these paths; for 'n_max' of them if there are more.  The n
  * paths are numbered by their links' ids, first link first; number i of the 'n_max' is
  * i n / n_max + port mod (n / n_max), so that they use all links of a switch equally
- * often as far as that is possible, and the next port uses others.  '*ret_n' is how many
- * were visited.  Returns as routes_path(), or -EINVAL if 'n_max' is 0.
- * O(links of these paths + n_max * links of switches on them).
+ * often as far as that is possible, and the next port uses others.  '*ret_n' is how
+ * many were visited.  Returns as routes_path(), or -EINVAL if 'n_max' is 0. O(links of
+ * these paths + n_max * links of switches on them).
  */
 int routes_spread_paths(struct routes *routes, uint32_t source, uint32_t destination,
 			uint16_t port, size_t n_max,

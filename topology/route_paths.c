@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * route_paths.c - all equally short paths at once: their number, and the shares of links
- * of a flow that is spread over them.
+ * route_paths.c - all equally short paths at once: their number, and the shares of
+ * links of a flow that is spread over them.
  *
- * The paths of a flow form a graph of states (switch, whether the path has only gone up),
- * from the first switch to the last.  All its paths have the same length, so the order
- * in which a breadth-first search finds the states is an order along the paths, and with
- * n(v) the number of paths from state v to the end, and f(v) the share of the flow that
- * passes it,
+ * The paths of a flow form a graph of states (switch, whether the path has only gone
+ * up), from the first switch to the last.  All its paths have the same length, so the
+ * order in which a breadth-first search finds the states is an order along the paths,
+ * and with n(v) the number of paths from state v to the end, and f(v) the share of the
+ * flow that passes it,
  *
  *	n(v) = sum over links v > w of n(w)
  *	share(v > w) = f(v) n(w) / n(v)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* route_priv.h - the switches as routes see them, and one hop of a path; for route*.c */
+/*
+ * route_priv.h - the switches as routes see them, and one hop of a path; for route*.c
+ */
 #ifndef TOPOLOGY_ROUTE_PRIV_H
 #define TOPOLOGY_ROUTE_PRIV_H
 

@@ -12,11 +12,11 @@
 #define REDRAWS 16
 
 struct fabric_paths {
-	const struct topo *topo;  /* Borrowed, as the next. */
+	const struct topo *topo; /* Borrowed, as the next. */
 	struct routes *routes;
 	uint64_t seed;
-	struct link_loads *loads; /* Owned. */
-	VEC(struct placed *) on;  /* Jobs on the links. */
+	struct link_loads *loads;   /* Owned. */
+	VEC(struct placed *) on;    /* Jobs on the links. */
 	VEC(struct paths_job) jobs; /* Scratch. */
 	bool has_changed;
 };

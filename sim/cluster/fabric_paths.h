@@ -2,10 +2,10 @@
 /*
  * fabric_paths.h - paths for the flows of placed jobs, chosen as jobs come and go.
  *
- * A job that is new gets paths given those of the others (paths_choose()); then those of
- * all jobs are improved together.  A flow of a running job leaves its path only if that
- * gains more than FABRIC_CHANGE_COST of a slowdown, as a change sends some segments
- * again.  Plans that are only tried change nothing in the end.
+ * A job that is new gets paths given those of the others (paths_choose()); then those
+ * of all jobs are improved together.  A flow of a running job leaves its path only if
+ * that gains more than FABRIC_CHANGE_COST of a slowdown, as a change sends some
+ * segments again.  Plans that are only tried change nothing in the end.
  */
 #ifndef SIM_CLUSTER_FABRIC_PATHS_H
 #define SIM_CLUSTER_FABRIC_PATHS_H
@@ -34,7 +34,8 @@ void fabric_paths_set(struct fabric_paths *paths, struct placed *const *jobs, si
 
 /*
  * Improves the paths of all jobs on the links if jobs have come or gone since the last
- * call, and from then on they keep them.  Returns the number of flows with another path.
+ * call, and from then on they keep them.  Returns the number of flows with another
+ * path.
  */
 size_t fabric_paths_improve(struct fabric_paths *paths);
 

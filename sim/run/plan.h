@@ -40,9 +40,10 @@ struct sim_plan {
 
 /*
  * Makes the plan of policy number 'policy' of sim_policy_names for a bound scenario.
- * 'levers' are those of struct advise_opts.  'pacing' overrides the scenario and the policy, unless it is UNSET. A job without a
- * place is left out; a job without hosts under "none" is an error.  Returns 0 or a
- * negative errno with 'err' filled.  Release with sim_plan_fini().
+ * 'levers' are those of struct advise_opts.  'pacing' overrides the scenario and the
+ * policy, unless it is UNSET. A job without a place is left out; a job without hosts
+ * under "none" is an error.  Returns 0 or a negative errno with 'err' filled.  Release
+ * with sim_plan_fini().
  */
 int sim_plan_make(const struct scenario *scenario, struct topo *topo,
 		  struct routes *routes, int policy, unsigned levers,

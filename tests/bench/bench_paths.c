@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_paths.c - CPU time and gain of a path plan
+ * bench_paths.c - what a path plan gains, and what it takes
  *
- * 14 jobs of 2 to 12 hosts scattered over 16 leaves of 8 hosts, at 1:1 and 2:1; duty 0.2
- * to 0.5, periods 80 to 600 ms, jitter 1 %.  Ten placements; mean slowdown by the
- * engine with paths drawn and planned.
+ * Jobs of 2 to 12 hosts are scattered over leaves of 8 hosts of 50 Gb/s, at random by
+ * seed; duty 0.2 to 0.5, periods 80 to 600 ms, jitter 1 %.  Small fabrics: mean slowdown
+ * by the engine over ten placements, with paths drawn by hashing and with chosen ones.
+ * Large fabrics: processor time of a plan of all jobs, and of the paths of one arrival.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,26 +21,48 @@
 #include "topology/route.h"
 #include "topology/topo.h"
 
-#define WEIGHT (getenv("UNWEIGHTED") ? 1.0 : 1.0)
+#define HOSTS_PER_LEAF 8
+#define REDRAWS        500 /* As the advisor's (PLACE_REDRAWS). */
+
+/* One row of the output. */
+struct scale {
+	uint32_t n_leaves, n_spines, n_connections;
+	size_t n_jobs;
+	uint32_t n_placements;
+	bool is_predicted; /* Else only the time is measured. */
+};
+
+/* One placement. */
+struct lab {
+	struct topo *topo;
+	struct routes *routes;
+	struct workload workload;
+	struct routed_job *routed;
+	struct paths_job *jobs;
+	struct link_loads *loads;
+};
 
 static void
-make_job(struct work_job *job, struct rng *rng, uint32_t n_hosts, size_t number)
+make_job(struct work_job *job, struct rng *rng, uint32_t n_hosts, uint32_t number,
+	 uint32_t n_connections)
 {
 	int64_t period_us = 80000 + (int64_t)(rng_uniform(rng) * 520000);
+	double duty = 0.2 + 0.3 * rng_uniform(rng);
 	struct profile_phase phase = {
-		.duration_us = (int64_t)((0.2 + 0.3 * rng_uniform(rng)) * (double)period_us),
+		.duration_us = (int64_t)(duty * (double)period_us),
 		.rate_bps = 50e9,
 	};
 
 	*job = (struct work_job){
-		.name = xasprintf("j%zu", number),
+		.name = xasprintf("j%u", number),
 		.collective = COLLECTIVE_RING,
 		.n_hosts_wanted = n_hosts,
 		.slots_per_host = 1,
-		.weight = n_hosts,
+		.weight = 1,
 		.stop_ns = ENGINE_NEVER,
 		.jitter_frac = 0.01,
 		.first_port = (uint16_t)(1000 * number),
+		.n_connections = n_connections,
 		.profile = { .job = xstrdup("j"),
 			     .period_us = period_us,
 			     .n_phases = 1,
@@ -49,20 +72,77 @@ make_job(struct work_job *job, struct rng *rng, uint32_t n_hosts, size_t number)
 	work_job_segments_from_profile(job);
 }
 
-static double
-mean_slowdown(const struct workload *w, const struct routed_job *routed,
-	      const struct topo *topo)
+/* Places jobs on shuffled hosts until there are enough, or no more room. */
+static void
+lab_init(struct lab *lab, const struct scale *scale, uint32_t seed)
 {
+	const struct gen_leaf_spine options = { .n_leaves = scale->n_leaves,
+						.hosts_per_leaf = HOSTS_PER_LEAF,
+						.n_spines = scale->n_spines,
+						.host_bps = 50e9,
+						.uplink_bps = 50e9 };
+	uint32_t n_hosts = scale->n_leaves * HOSTS_PER_LEAF, used = 0, n;
+	uint32_t *hosts = xcalloc(n_hosts, sizeof *hosts);
+	struct workload *w = &lab->workload;
+	struct rng rng;
+
+	*lab = (struct lab){
+		.workload = { .jobs = xcalloc(scale->n_jobs, sizeof *w->jobs) },
+		.routed = xcalloc(scale->n_jobs, sizeof *lab->routed),
+		.jobs = xcalloc(scale->n_jobs, sizeof *lab->jobs),
+	};
+	BUG_ON(gen_leaf_spine(&options, &lab->topo, NULL) < 0);
+	lab->routes = routes_new(lab->topo, seed);
+	rng_init(&rng, seed);
+	for (uint32_t i = 0; i < n_hosts; i++)
+		hosts[i] = i;
+	rng_shuffle(&rng, hosts, n_hosts);
+	while (w->n < scale->n_jobs) {
+		uint32_t j = (uint32_t)w->n;
+
+		n = 2 + (uint32_t)rng_below(&rng, 11);
+		if (used + n > n_hosts)
+			break;
+		make_job(&w->jobs[j], &rng, n, j, scale->n_connections);
+		BUG_ON(routed_job_make(&w->jobs[j], hosts + used, lab->topo,
+				       lab->routes, &lab->routed[j]) < 0);
+		lab->jobs[j] = (struct paths_job){ .job = j,
+						   .first_port = w->jobs[j].first_port,
+						   .weight = w->jobs[j].weight,
+						   .routed = &lab->routed[j] };
+		used += n;
+		w->n++;
+	}
+	free(hosts);
+}
+
+static void
+lab_fini(struct lab *lab)
+{
+	link_loads_free(lab->loads);
+	for (size_t j = 0; j < lab->workload.n; j++)
+		routed_job_fini(&lab->routed[j]);
+	workload_fini(&lab->workload);
+	free(lab->routed);
+	free(lab->jobs);
+	routes_free(lab->routes);
+	topo_unref(lab->topo);
+}
+
+static double
+mean_slowdown(const struct lab *lab)
+{
+	const struct workload *w = &lab->workload;
 	struct predict_job *jobs = xcalloc(w->n, sizeof *jobs);
-	struct predict_opts opts = { 1, 3, 60 };
+	const struct predict_opts opts = { 1, 3, 60 };
 	struct prediction prediction;
 	double sum = 0;
 
 	for (size_t j = 0; j < w->n; j++)
 		jobs[j] = (struct predict_job){ .job = &w->jobs[j],
-						.routed = &routed[j],
+						.routed = &lab->routed[j],
 						.has_random_phase = true };
-	predict(jobs, w->n, topo, &opts, &prediction);
+	predict(jobs, w->n, lab->topo, &opts, &prediction);
 	for (size_t j = 0; j < w->n; j++)
 		sum += prediction_mean(&prediction, j);
 	prediction_fini(&prediction);
@@ -70,87 +150,81 @@ mean_slowdown(const struct workload *w, const struct routed_job *routed,
 	return sum / (double)w->n;
 }
 
+/* Plans all jobs. */
 static void
-bench(uint32_t n_leaves, uint32_t n_spines, size_t n_jobs, uint32_t n_seeds)
+plan(struct lab *lab, struct paths_counts *ret_counts)
 {
-	struct gen_leaf_spine options = { .n_leaves = n_leaves, .hosts_per_leaf = 8,
-					  .n_spines = n_spines, .host_bps = 50e9,
-					  .uplink_bps = 50e9 };
-	uint32_t n_hosts = n_leaves * 8;
-	double drawn = 0, planned = 0;
+	const struct paths_opts opts = { .seed = 1, .n_redraws = REDRAWS };
+	const struct workload *w = &lab->workload;
 
-	for (uint32_t seed = 1; seed <= n_seeds; seed++) {
-		struct workload w = { .jobs = xcalloc(n_jobs, sizeof *w.jobs) };
-		struct routed_job *routed = xcalloc(n_jobs, sizeof *routed);
-		struct paths_job *jobs = xcalloc(n_jobs, sizeof *jobs);
-		struct link_loads *loads;
-		struct paths_opts opts = { .seed = 1, .n_redraws = 500 };
-		struct paths_counts counts;
-		uint32_t *order = xcalloc(n_hosts, sizeof *order), at = 0;
-		struct topo *topo;
-		struct routes *routes;
-		struct rng rng;
-		int64_t ns;
-		double a, b;
-
-		rng_init(&rng, seed);
-		BUG_ON(gen_leaf_spine(&options, &topo, NULL) < 0);
-		routes = routes_new(topo, seed);
-		for (uint32_t i = 0; i < n_hosts; i++)
-			order[i] = i;
-		rng_shuffle(&rng, order, n_hosts);
-		while (w.n < n_jobs) {
-			uint32_t n = 2 + (uint32_t)rng_below(&rng, 11);
-
-			if (at + n > n_hosts)
-				break;
-			make_job(&w.jobs[w.n], &rng, n, w.n);
-			BUG_ON(routed_job_make(&w.jobs[w.n], order + at, topo, routes,
-					       &routed[w.n]) < 0);
-			jobs[w.n] = (struct paths_job){ (uint32_t)w.n, w.jobs[w.n].first_port, false, WEIGHT, &routed[w.n] };
-			at += n;
-			w.n++;
-		}
-		a = n_leaves <= 128 ? mean_slowdown(&w, routed, topo) : 0;
-		ns = clk_cpu_ns();
-		loads = link_loads_new(topo);
-		for (size_t j = 0; j < w.n; j++) {
-			link_loads_set_job(loads, (uint32_t)j, &w.jobs[j].profile, WEIGHT);
-			if (getenv("ONLINE"))
-				BUG_ON(paths_choose(loads, topo, routes, &jobs[j], 1) < 0);
-			else
-				paths_load(loads, &jobs[j]);
-		}
-		if (getenv("ONLINE"))
-			opts.n_redraws = 0;
-		BUG_ON(paths_improve(loads, topo, routes, jobs, w.n, &opts, &counts) < 0);
-		link_loads_free(loads);
-		ns = clk_cpu_ns() - ns;
-		b = n_leaves <= 128 ? mean_slowdown(&w, routed, topo) : 0;
-		drawn += a;
-		planned += b;
-		printf("%5u %3u %5zu jobs seed %2u: drawn %.3f planned %.3f  (%zu of %zu flows, "
-		       "%.3f -> %.3f, %.1f ms)\n",
-		       n_leaves, n_spines, w.n, seed, a, b, counts.n_changed, counts.n_flows,
-		       counts.harm_before, counts.harm_after, (double)ns / 1e6);
-		for (size_t j = 0; j < w.n; j++)
-			routed_job_fini(&routed[j]);
-		workload_fini(&w);
-		free(routed);
-		free(jobs);
-		free(order);
-		routes_free(routes);
-		topo_unref(topo);
+	lab->loads = link_loads_new(lab->topo);
+	for (uint32_t j = 0; j < w->n; j++) {
+		link_loads_set_job(lab->loads, j, &w->jobs[j].profile,
+				   w->jobs[j].weight);
+		paths_load(lab->loads, &lab->jobs[j]);
 	}
-	printf("mean: drawn %.3f planned %.3f\n", drawn / n_seeds, planned / n_seeds);
+	BUG_ON(paths_improve(lab->loads, lab->topo, lab->routes, lab->jobs, w->n, &opts,
+			     ret_counts) < 0);
+}
+
+/* Takes the last job off and gives it paths again. */
+static void
+arrive(struct lab *lab)
+{
+	const struct paths_job *job = &lab->jobs[lab->workload.n - 1];
+
+	paths_unload(lab->loads, job);
+	BUG_ON(paths_choose(lab->loads, lab->topo, lab->routes, job, 1) < 0);
+}
+
+static void
+bench(const struct scale *scale)
+{
+	double drawn = 0, planned = 0, plan_ns = 0, arrival_ns = 0;
+	size_t n_flows = 0, n_jobs = 0;
+
+	for (uint32_t seed = 1; seed <= scale->n_placements; seed++) {
+		struct paths_counts counts;
+		struct lab lab;
+		int64_t from_ns;
+
+		lab_init(&lab, scale, seed);
+		if (scale->is_predicted)
+			drawn += mean_slowdown(&lab) / scale->n_placements;
+		from_ns = clk_cpu_ns();
+		plan(&lab, &counts);
+		plan_ns += (double)(clk_cpu_ns() - from_ns) / scale->n_placements;
+		if (scale->is_predicted)
+			planned += mean_slowdown(&lab) / scale->n_placements;
+		from_ns = clk_cpu_ns();
+		arrive(&lab);
+		arrival_ns += (double)(clk_cpu_ns() - from_ns) / scale->n_placements;
+		n_flows += counts.n_flows;
+		n_jobs += lab.workload.n;
+		lab_fini(&lab);
+	}
+	printf("%6u %7u %11u %4zu %5zu ", scale->n_leaves * HOSTS_PER_LEAF,
+	       scale->n_spines, scale->n_connections, n_jobs / scale->n_placements,
+	       n_flows / scale->n_placements);
+	if (scale->is_predicted)
+		printf("%6.3f %7.3f", drawn, planned);
+	else
+		printf("%6s %7s", "-", "-");
+	printf(" %8.1f %10.2f\n", plan_ns / 1e6, arrival_ns / 1e6);
 }
 
 int
 main(void)
 {
-	bench(16, 8, 14, 10);
-	bench(16, 4, 14, 10);
-	bench(128, 4, 136, 1);
-	if (getenv("BIG")) bench(2048, 4, 2000, 1);
+	static const struct scale scales[] = {
+		{ 16, 8, 1, 14, 10, true },     { 16, 4, 1, 14, 10, true },
+		{ 16, 4, 4, 14, 10, true },     { 128, 4, 1, 136, 1, true },
+		{ 2048, 4, 1, 2000, 1, false },
+	};
+
+	puts("paths: chosen for jobs scattered over leaves of 8 hosts\n"
+	     " hosts uplinks connections jobs flows  drawn planned  plan ms arrival ms");
+	for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
+		bench(&scales[i]);
 	return 0;
 }

@@ -107,7 +107,8 @@ time_search_us(struct lab *lab)
 	enum {
 		N = 20
 	};
-	struct place *place = place_new(lab->topo, lab->routes, &lab->workload, PLACE_HASHED);
+	struct place *place =
+		place_new(lab->topo, lab->routes, &lab->workload, PLACE_HASHED);
 	uint32_t job = 0;
 	int64_t start_ns;
 

@@ -92,8 +92,8 @@ lab_plan(const struct lab *lab, const char *policy)
 
 	while (strcmp(sim_policy_names[i], policy))
 		i++;
-	if (sim_plan_make(lab->scenario, lab->topo, lab->routes, i, 0, SCENARIO_PACE_UNSET,
-			  &plan, &err) < 0) {
+	if (sim_plan_make(lab->scenario, lab->topo, lab->routes, i, 0,
+			  SCENARIO_PACE_UNSET, &plan, &err) < 0) {
 		err_print(&err, stderr);
 		fail();
 	}

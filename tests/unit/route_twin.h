@@ -202,8 +202,8 @@ twin_hash(struct twin_paths *p, uint64_t seed, uint16_t port)
 }
 
 /*
- * Nodes of random kinds and tiers with random cables; each tier hashes, sprays or routes
- * adaptively if 'balances'.
+ * Nodes of random kinds and tiers with random cables; each tier hashes, sprays or
+ * routes adaptively if 'balances'.
  */
 static inline struct topo *
 twin_random_fabric(uint64_t seed, bool balances)

@@ -34,7 +34,7 @@ find_job(const struct fragmentation *found, const char *name)
 	return NULL;
 }
 
-/* ---- By hand ---------------------------------------------------------------------- */
+/* ---- By hand ------------------------------------------------------------------- */
 
 /* Both jobs fit into a rack: lost = 1 - (2 / 1.5 + 2 / 1.25) / 4 = 4/15. */
 static void
@@ -166,7 +166,7 @@ weights_count(void **state)
 	fixture_fini(&f);
 }
 
-/* ---- Bad input -------------------------------------------------------------------- */
+/* ---- Bad input ----------------------------------------------------------------- */
 
 static void
 jobs_where_no_host_has_enough_slots_are_taken_as_they_are(void **state)
@@ -219,7 +219,7 @@ bad_hosts_count_as_unknown_and_the_maker_begins_again(void **state)
 	fixture_fini(&f);
 }
 
-/* ---- Workloads -------------------------------------------------------------------- */
+/* ---- Workloads ----------------------------------------------------------------- */
 
 static void
 waiting_jobs_are_ignored_and_slowdowns_predicted(void **state)
@@ -319,7 +319,7 @@ shares_add_up_in_random_clusters(void **state)
 	}
 }
 
-/* ---- JSON ------------------------------------------------------------------------- */
+/* ---- JSON ---------------------------------------------------------------------- */
 
 static char *
 text_of(const struct fragmentation *found, size_t n_max)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_route_paths.c - paths by number, ports that take them, and flows that are spread */
+/*
+ * test_route_paths.c - paths by number, ports that take them, and flows that are spread
+ */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>

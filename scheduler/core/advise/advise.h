@@ -96,7 +96,7 @@ struct advice {
 	uint32_t *hosts; /* Owned.  Present or advised hosts; NULL: none. */
 	uint32_t n_hosts;
 	bool placed_by_us; /* It was waiting. */
-	/* Owned.  [n_paths], by flow of its collective; NULL: all are left to hashing. */
+	/* Owned.  [n_paths], by flow and connection; NULL: all are left to hashing. */
 	struct advice_path *paths;
 	size_t n_paths;
 	int64_t shift_us; /* 0 unless advised. */

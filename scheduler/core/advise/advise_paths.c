@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * advise_paths.c - evidence for chosen paths: the switch and the source port of each, and
- * what the flow would meet on its hashed path.
+ * advise_paths.c - evidence for chosen paths: the switch and the source port of each,
+ * and what the flow would meet on its hashed path.
  */
 #include <stdlib.h>
 #include <string.h>

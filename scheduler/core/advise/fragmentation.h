@@ -3,9 +3,10 @@
  * fragmentation.h - the goodput that a cluster loses because its jobs are scattered.
  *
  * For each placed job j with weight w_j (its GPUs, unless its scenario says otherwise),
- * s_j is the predicted slowdown where it runs now, among the others, with random phases;
- * p_j is the predicted slowdown if it ran alone on the fabric in the fewest racks that
- * hold it (racks.h), and where it runs now, alone, if it spans no more than those.  Then
+ * s_j is the predicted slowdown where it runs now, among the others, with random
+ * phases; p_j is the predicted slowdown if it ran alone on the fabric in the fewest
+ * racks that hold it (racks.h), and where it runs now, alone, if it spans no more than
+ * those.  Then
  *
  *	lost   = 1 - (sum of w_j / s_j) / (sum of w_j / p_j)
  *	lost_j = (w_j / p_j - w_j / s_j) / (sum of w_i / p_i)
@@ -13,9 +14,9 @@
  * so the shares of all jobs add up to 'lost'.  A rack's share is that of its jobs, each
  * in proportion to the workers in the rack; these add up to 'lost', too.
  *
- * A fragment is a job in a rack with part of its workers (MonkeyTree, arXiv 2602.08296):
- * a job that spans k racks has k fragments, and none if k is 1.  Extra fragments are
- * those beyond the ones that it has in the fewest racks.
+ * A fragment is a job in a rack with part of its workers (MonkeyTree, arXiv
+ * 2602.08296): a job that spans k racks has k fragments, and none if k is 1.  Extra
+ * fragments are those beyond the ones that it has in the fewest racks.
  *
  * Limits of the figure:
  *  - It estimates the most that moves can gain: each job is packed as if alone, and not
@@ -91,7 +92,7 @@ int fragmentation_of_workload(const struct workload *workload, struct topo *topo
 			      struct routes *routes, uint64_t seed,
 			      struct fragmentation *ret_fragmentation);
 
-/* ---- In steps ---------------------------------------------------------------------- */
+/* ---- In steps ------------------------------------------------------------------ */
 
 /* Borrows both.  O(fabric). */
 struct fragmentation_maker *fragmentation_maker_new(struct topo *topo,
@@ -113,7 +114,7 @@ void fragmentation_add_unknown(struct fragmentation_maker *maker);
 void fragmentation_take(struct fragmentation_maker *maker,
 			struct fragmentation *ret_fragmentation);
 
-/* ---- JSON: fragmentation_json.c ------------------------------------------------------ */
+/* ---- JSON: fragmentation_json.c ------------------------------------------------ */
 
 /*
  * Writes the keys of antiphase.fragmentation/1 (docs/json.md) into the open object 'w',

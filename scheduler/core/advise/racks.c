@@ -19,8 +19,8 @@ struct racks {
 	uint32_t n;
 	uint32_t slots_per_host; /* That 'ranked' is for; 0: none yet. */
 	/*
-	 * Owned.  [level * n + i]: the racks of each group of the level, those with most
-	 * hosts first.
+	 * Owned.  [level * n + i]: the racks of each group of the level, those with
+	 * most hosts first.
 	 */
 	struct ranked_rack *ranked;
 };
@@ -125,7 +125,9 @@ rank(struct racks *racks, uint32_t slots_per_host)
 	}
 }
 
-/* How many racks of a group hold 'n_hosts', most hosts first; UINT32_MAX: all do not. */
+/*
+ * How many racks of a group hold 'n_hosts', most hosts first; UINT32_MAX: all do not.
+ */
 static uint32_t
 count_in(const struct racks *racks, uint32_t level, uint32_t group, uint32_t n_hosts,
 	 uint32_t *ret_first)

@@ -8,8 +8,8 @@
  * The fewest racks are counted on an empty fabric: a host is fit for a job if it has
  * 'slots_per_host' slots in all, used or not.  Among hosts that can reach each other,
  * taking the racks with most fit hosts first is optimal, because only the sum of these
- * counts.  Where several groups of racks need as few, one of the lowest tier is taken (a
- * pod before the whole fabric), so that traffic stays low in the fabric.
+ * counts.  Where several groups of racks need as few, one of the lowest tier is taken
+ * (a pod before the whole fabric), so that traffic stays low in the fabric.
  *
  * Pure and deterministic.
  */
@@ -21,14 +21,18 @@
 struct place;
 struct racks;
 
-/* Borrows 'place' for its fabric; the jobs on it are ignored.  Free with racks_free(). */
+/*
+ * Borrows 'place' for its fabric; the jobs on it are ignored.  Free with racks_free().
+ */
 struct racks *racks_new(const struct place *place);
 void racks_free(struct racks *racks); /* Accepts NULL. */
 
 uint32_t racks_n(const struct racks *racks);
 /* The rack of a host, by node id: 0 to racks_n() - 1. */
 uint32_t racks_of(const struct racks *racks, uint32_t host);
-/* The name of its leaf, or of its first host if it has none.  Borrowed from the fabric. */
+/*
+ * The name of its leaf, or of its first host if it has none.  Borrowed from the fabric.
+ */
 const char *racks_name(const struct racks *racks, uint32_t rack);
 
 /*

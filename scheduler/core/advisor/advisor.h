@@ -56,7 +56,9 @@ int advisor_put(struct advisor *advisor, const struct work_job *job, bool is_shi
 void advisor_remove(struct advisor *advisor, const char *name);
 uint32_t advisor_find(const struct advisor *advisor,
 		      const char *name); /* UINT32_MAX. */
-/* The job as it was put; NULL if there is no such number.  Borrowed until it changes. */
+/*
+ * The job as it was put; NULL if there is no such number.  Borrowed until it changes.
+ */
 const struct work_job *advisor_job(const struct advisor *advisor, uint32_t number);
 
 /*

@@ -13,8 +13,8 @@
  * slowdown_j ~ 1 + max over its links of e_l.  A link whose jobs' peaks together do not
  * exceed the capacity costs nothing.
  *
- * Pure.  Adding is O(levels of the link's demand), removing and costs are that times the
- * jobs on the link.
+ * Pure.  Adding is O(levels of the link's demand), removing and costs are that times
+ * the jobs on the link.
  */
 #ifndef SCHEDULER_CORE_PATHS_LINK_LOADS_H
 #define SCHEDULER_CORE_PATHS_LINK_LOADS_H
@@ -50,8 +50,8 @@ void link_loads_set_job(struct link_loads *loads, uint32_t job,
 			const struct profile *profile, double weight);
 
 /*
- * Adds 'factor' to what the job puts on the link, or takes it away; what is left of it by
- * rounding is nothing.
+ * Adds 'factor' to what the job puts on the link, or takes it away; what is left of it
+ * by rounding is nothing.
  */
 void link_loads_add(struct link_loads *loads, uint32_t link, uint32_t job,
 		    double factor);

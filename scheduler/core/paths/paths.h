@@ -5,9 +5,9 @@
  * Hashing sends flows over equally short paths at random, so that some links carry
  * several bursts at once while others carry none.  Here paths are chosen instead.  The
  * harm of link l is e_l times the weights of the jobs on it (link_loads.h), and the sum
- * of it over all links is made small: two jobs that cannot interleave go apart, two that
- * can may share a link.  Among paths of equal harm the one whose fullest link has the
- * lowest mean load is taken, so that later jobs find room.
+ * of it over all links is made small: two jobs that cannot interleave go apart, two
+ * that can may share a link.  Among paths of equal harm the one whose fullest link has
+ * the lowest mean load is taken, so that later jobs find room.
  *
  * This is a greedy balance by duty, then local search, then ruin and recreate (Schrimpf
  * et al., "Record breaking optimization results using the ruin and recreate principle",
@@ -58,16 +58,17 @@ void paths_load(struct link_loads *loads, const struct paths_job *job);
 void paths_unload(struct link_loads *loads, const struct paths_job *job);
 
 /*
- * Chooses the paths of a job that is on no link, given those of all others, and puts its
- * flows on them.  For an arrival, or to try a place.  Returns 0 or -EHOSTUNREACH, then
- * with the job on no link.  O(flows * paths) costs of links.
+ * Chooses the paths of a job that is on no link, given those of all others, and puts
+ * its flows on them.  For an arrival, or to try a place.  Returns 0 or -EHOSTUNREACH,
+ * then with the job on no link.  O(flows * paths) costs of links.
  */
 int paths_choose(struct link_loads *loads, const struct topo *topo,
 		 struct routes *routes, const struct paths_job *job, uint64_t seed);
 
 /*
  * Improves the paths of jobs[n], whose flows are on their links.  Returns 0 or
- * -EHOSTUNREACH.  O((rounds * flows + redraws * flows of a link) * paths) costs of links.
+ * -EHOSTUNREACH.  O((rounds * flows + redraws * flows of a link) * paths) costs of
+ * links.
  */
 int paths_improve(struct link_loads *loads, const struct topo *topo,
 		  struct routes *routes, const struct paths_job *jobs, size_t n,

@@ -37,9 +37,9 @@ struct routes;
  * Parts of a flow over tiers that spray: one for each path, or this many of its paths,
  * evenly chosen.  Chosen: leaf-spines have fewer; each part costs the engine a flow.
  */
-#define WORK_MAX_PARTS      64
-#define WORK_MAX_ALL_TO_ALL 2048 /* Hosts, as the flows are its square. */
-#define WORK_MAX_CONNECTIONS 64  /* To a peer. */
+#define WORK_MAX_PARTS       64
+#define WORK_MAX_ALL_TO_ALL  2048 /* Hosts, as the flows are its square. */
+#define WORK_MAX_CONNECTIONS 64   /* To a peer. */
 
 /* In place of a path's number: the path that hashing takes. */
 #define WORK_HASHED UINT32_MAX
@@ -67,13 +67,13 @@ struct work_job {
 	uint64_t max_iterations; /* 0: unlimited. */
 	uint16_t first_port;     /* Source port of its first flow, for ECMP. */
 	/*
-	 * Connections to each peer, which share a flow's bytes equally; the flow ends with
-	 * the last.  0: one.
+	 * Connections to each peer, which share a flow's bytes equally; the flow ends
+	 * with the last.  0: one.
 	 */
 	uint32_t n_connections;
 	/*
-	 * Owned.  [n_paths], by connection, those of flow 0 first: the number of its path
-	 * (routes_numbered_path()) or WORK_HASHED.  NULL: all hashed.
+	 * Owned.  [n_paths], by connection, those of flow 0 first: the number of its
+	 * path (routes_numbered_path()) or WORK_HASHED.  NULL: all hashed.
 	 */
 	uint32_t *paths;
 	size_t n_paths;
@@ -105,17 +105,17 @@ double work_job_jitter_of_profile(const struct work_job *job);
 /* A job with its flows on the fabric's links. */
 struct routed_job {
 	/*
-	 * Per byte sent by the busiest interface.  A flow over several connections, and a
-	 * connection that the fabric spreads over several paths, is several flows here,
-	 * its parts, of equal bytes.
+	 * Per byte sent by the busiest interface.  A flow over several connections, and
+	 * a connection that the fabric spreads over several paths, is several flows
+	 * here, its parts, of equal bytes.
 	 */
 	struct collective_flows flows;
 	double *weights;      /* Owned.  By flow: 1 over the parts of its connection. */
 	uint32_t *path_links; /* Owned.  Paths of the flows, one after another. */
 	size_t *path_first;   /* Owned.  Flow i: [first[i], first[i + 1]). */
 	/*
-	 * Owned.  By flow, as the paths of the job.  NULL on a fabric that does not hash
-	 * everywhere: no path can be chosen there.
+	 * Owned.  By flow, as the paths of the job.  NULL on a fabric that does not
+	 * hash everywhere: no path can be chosen there.
 	 */
 	uint32_t *paths;
 	struct footprint footprint;
