@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/collisions_print.h"
 #include "cli/rate_text.h"
 #include "cli/screen.h"
 #include "cli/sparkline.h"
@@ -316,8 +317,8 @@ add_pairs(const struct screen *screen, const struct contention_link *link,
 }
 
 void
-links_detail(const struct screen *screen, const struct contention_link *link,
-	     struct strbuf *out)
+links_detail(const struct screen *screen, const struct contention *found,
+	     const struct contention_link *link, struct strbuf *out)
 {
 	add_total(screen, link, out);
 	if (link->n_jobs)
@@ -325,4 +326,5 @@ links_detail(const struct screen *screen, const struct contention_link *link,
 	else
 		strbuf_puts(out, "  no job was active\n");
 	add_pairs(screen, link, out);
+	collisions_add(screen, found, link, out);
 }

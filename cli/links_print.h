@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct contention;
 struct contention_link;
 struct screen;
 struct strbuf;
@@ -23,8 +24,8 @@ char **links_table(const struct screen *screen,
 		   const struct contention_link *const *links, size_t n,
 		   unsigned columns);
 
-/* One link: the traffic that it carries and the jobs that send it. */
-void links_detail(const struct screen *screen, const struct contention_link *link,
-		  struct strbuf *out);
+/* One link of 'found': the traffic that it carries and the jobs that send it. */
+void links_detail(const struct screen *screen, const struct contention *found,
+		  const struct contention_link *link, struct strbuf *out);
 
 #endif

@@ -109,6 +109,7 @@ load_fabric(struct screen *screen, const char *fabric, int64_t ecmp_seed)
 	}
 	if (screen->topo)
 		screen->routes = routes_new(screen->topo, (uint64_t)ecmp_seed);
+	screen->ecmp_seed = ecmp_seed;
 	screen->opts.topo = screen->topo;
 	screen->opts.routes = screen->routes;
 	return CLI_OK;

@@ -68,6 +68,7 @@ struct screen {
 	struct job_profiler *profiler; /* Owned. */
 	struct topo *topo;             /* Owned reference; NULL: no fabric. */
 	struct routes *routes;         /* Owned. */
+	int64_t ecmp_seed;             /* Of the routes. */
 	struct contention_opts opts;
 	uint32_t wanted_ms;              /* Of a bus, before the first answer. */
 	bool is_live;                    /* A bus; a recording has an end. */

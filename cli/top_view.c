@@ -219,7 +219,8 @@ top_view_lines(struct top_view *view, struct screen *screen, unsigned columns,
 			links_table(screen, links.links.items, links.links.n, columns),
 			links.links.n, ret_lines);
 		if (view->detail && links.links.n)
-			links_detail(screen, links.links.items[view->chosen], &detail);
+			links_detail(screen, &found, links.links.items[view->chosen],
+				     &detail);
 	} else {
 		pick_jobs(view, screen, &jobs);
 		follow(view, screen, &links, &jobs);

@@ -22,14 +22,9 @@
 static int
 run_path(int argc, char **argv)
 {
-	int64_t port = 0, seed = 0;
-	bool json = false;
+	struct path_question question = { 0 };
 	const struct cli_opt opts[] = {
-		CLI_OPT("port", 'p', CLI_INT, &port, "N",
-			"source port of the flow (default: 0)", .max = 65535),
-		CLI_OPT("seed", 's', CLI_INT, &seed, "N",
-			"seed of the ECMP hash (default: 0)", .max = PATH_MAX_SEED),
-		CLI_OPT("json", 'j', CLI_FLAG, &json, NULL, "print JSON"),
+		PATH_OPTS(&question),
 		CLI_OPTS_END,
 	};
 	struct topo *topo;
@@ -42,7 +37,7 @@ run_path(int argc, char **argv)
 	r = topology_load(argv[first], NULL, &topo, &err);
 	if (r < 0)
 		return topology_fail(r, &err);
-	r = path_show(topo, argv + first + 1, port, seed, json);
+	r = path_show(topo, argv + first + 1, &question);
 	topo_unref(topo);
 	return r;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/collisions_print.h"
 #include "cli/links_print.h"
 #include "cli/screen.h"
 #include "cli/verbs.h"
@@ -163,6 +164,7 @@ show_json(const struct args *args, const struct screen *screen,
 		jsonw_document(&w, stdout, "antiphase.links/1");
 	status_json_footer(&status, found->from_ms, found->to_ms, &w);
 	status_json_links(&status, picked->links.items, picked->links.n, &w);
+	collisions_json(screen, found, picked->links.items, picked->links.n, &w);
 	jsonw_end(&w);
 	jsonw_finish(&w);
 }
@@ -216,6 +218,7 @@ show_table(const struct args *args, const struct screen *screen,
 			      "%zu of %zu links shown (OVER > 0 or PEAK > 70 %%)%s\n",
 			      n, picked->n_of,
 			      n < picked->n_of ? "; --all shows the rest." : ".");
+	collisions_add_all(screen, found, picked->links.items, n, out);
 	add_fabric(screen, found, out);
 	screen_footer(screen, found->from_ms, found->to_ms, out);
 }
@@ -244,7 +247,7 @@ show(const struct args *args, struct screen *screen, bool is_first)
 		else if (!is_first)
 			strbuf_putc(&out, '\n');
 		for (size_t i = 0; i < picked.links.n && args->link; i++)
-			links_detail(screen, picked.links.items[i], &out);
+			links_detail(screen, &found, picked.links.items[i], &out);
 		if (args->link)
 			screen_footer(screen, found.from_ms, found.to_ms, &out);
 		else

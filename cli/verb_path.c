@@ -10,17 +10,12 @@
 static int
 run_path(int argc, char **argv)
 {
-	int64_t port = 0, seed = 0;
+	struct path_question question = { 0 };
 	const char *fabric = TOPOLOGY_SERVICE;
-	bool json = false;
 	const struct cli_opt opts[] = {
 		CLI_OPT("fabric", 'f', CLI_STR, &fabric, "FILE",
 			"fabric, or its service (default: " TOPOLOGY_SERVICE ")"),
-		CLI_OPT("port", 'p', CLI_INT, &port, "N",
-			"source port of the flow (default: 0)", .max = 65535),
-		CLI_OPT("seed", 's', CLI_INT, &seed, "N",
-			"seed of the ECMP hash (default: 0)", .max = PATH_MAX_SEED),
-		CLI_OPT("json", 'j', CLI_FLAG, &json, NULL, "print JSON"),
+		PATH_OPTS(&question),
 		CLI_OPTS_END,
 	};
 	struct topo *topo;
@@ -33,7 +28,7 @@ run_path(int argc, char **argv)
 	r = topology_load(fabric, NULL, &topo, &err);
 	if (r < 0)
 		return topology_fail(r, &err);
-	r = path_show(topo, argv + first, port, seed, json);
+	r = path_show(topo, argv + first, &question);
 	topo_unref(topo);
 	return r;
 }
@@ -43,7 +38,8 @@ const struct cli_verb verb_path = {
 	.summary = "show the links of a flow between two hosts, and how it is chosen",
 	.usage = "[options] SOURCE DESTINATION",
 	.examples = "  antiphase path h0 h23\n"
-		    "  antiphase path --fabric fabric.json h0 h23 --port 4791\n",
+		    "  antiphase path --fabric fabric.json h0 h23 --port 4791\n"
+		    "  antiphase path --fabric fabric.json h0 h23 --all\n",
 	.run = run_path,
 	.operands = "SOURCE and DESTINATION",
 	.min_operands = 2,

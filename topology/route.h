@@ -121,4 +121,8 @@ int routes_spread_paths(struct routes *routes, uint32_t source, uint32_t destina
 			void (*visit)(void *ctx, const uint32_t *links, size_t n),
 			void *ctx, size_t *ret_n);
 
+/* The first switch of the highest tier on a path; TOPO_NONE: it has no switch. */
+uint32_t routes_top_switch(const struct routes *routes, const uint32_t *links,
+			   size_t n);
+
 #endif

@@ -309,3 +309,18 @@ routes_spread_paths(struct routes *r, uint32_t source, uint32_t destination,
 	*ret_n = n;
 	return 0;
 }
+
+uint32_t
+routes_top_switch(const struct routes *r, const uint32_t *links, size_t n)
+{
+	uint32_t best = TOPO_NONE;
+
+	for (size_t i = 0; i + 1 < n; i++) {
+		uint32_t node = topo_link(r->topo, links[i])->to;
+
+		if (best == TOPO_NONE ||
+		    topo_node(r->topo, node)->tier > topo_node(r->topo, best)->tier)
+			best = node;
+	}
+	return best;
+}

@@ -15,22 +15,6 @@
 #include "topology/route.h"
 #include "topology/topo.h"
 
-/* The first switch of the highest tier on a path. */
-static uint32_t
-highest_switch(const struct topo *topo, const uint32_t *links, size_t n)
-{
-	uint32_t best = TOPO_NONE;
-
-	for (size_t i = 0; i + 1 < n; i++) {
-		uint32_t node = topo_link(topo, links[i])->to;
-
-		if (best == TOPO_NONE ||
-		    topo_node(topo, node)->tier > topo_node(topo, best)->tier)
-			best = node;
-	}
-	return best;
-}
-
 static bool
 is_among(const uint32_t *links, size_t n, uint32_t link)
 {
@@ -94,7 +78,7 @@ fill_hashed(const struct plan *before, const struct advise_ctx *ctx, uint32_t jo
 	if (routes_path(ctx->routes, path->source, path->destination, port, links, &n) <
 	    0)
 		return;
-	path->hashed_via = highest_switch(ctx->topo, links, n);
+	path->hashed_via = routes_top_switch(ctx->routes, links, n);
 	for (size_t i = 0; i < n; i++) {
 		double excess_bps = link_loads_excess_bps(loads, links[i]);
 
@@ -142,7 +126,7 @@ advice_fill_paths(const struct plan *before, const struct plan *plan,
 		*path = (struct advice_path){
 			.source = flow->source,
 			.destination = flow->destination,
-			.via = highest_switch(ctx->topo, links, n_links),
+			.via = routes_top_switch(ctx->routes, links, n_links),
 			.number = routed->paths[i],
 			.port = port,
 			.hashed_via = TOPO_NONE,
