@@ -125,12 +125,22 @@ static void
 print_text(const struct advice_doc *doc, bool all_links, FILE *out)
 {
 	bool any_placed = false;
+	size_t n_flows = 0, n_jobs = 0;
 
 	print_jobs(doc, out);
-	for (size_t j = 0; j < doc->n_jobs; j++)
+	for (size_t j = 0; j < doc->n_jobs; j++) {
 		any_placed |= doc->jobs[j].placed_by_us;
+		n_flows += doc->jobs[j].n_paths;
+		n_jobs += doc->jobs[j].n_paths > 0;
+	}
 	if (any_placed)
 		fprintf(out, "* placed by this advice\n");
+	if (n_flows)
+		fprintf(out,
+			"%zu flow%s of %zu job%s take%s another path than by hashing: "
+			"'antiphase explain' has them\n",
+			n_flows, n_flows == 1 ? "" : "s", n_jobs,
+			n_jobs == 1 ? "" : "s", n_flows == 1 ? "s" : "");
 	fputc('\n', out);
 	print_links(doc, all_links, out);
 	fprintf(out,

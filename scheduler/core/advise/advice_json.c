@@ -556,10 +556,12 @@ static int
 read_name_or_null(const struct reader *r, const struct json *object, const char *key,
 		  const char **ret_name)
 {
+	const struct json *value = json_find(object, key);
 	const char *text = NULL;
 
-	if (json_opt_str(r->json, object, key, &text, r->err) < 0 ||
-	    (text && check_name(r, json_find(object, key), text) < 0))
+	if (value && json_kind(value) != JSON_OTHER &&
+	    (json_as_str(r->json, value, &text, r->err) < 0 ||
+	     check_name(r, value, text) < 0))
 		return -EINVAL;
 	*ret_name = advice_doc_text(r->doc, text);
 	return 0;
