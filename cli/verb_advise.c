@@ -320,7 +320,7 @@ run_advise(int argc, char **argv)
 
 const struct cli_verb verb_advise = {
 	.name = "advise",
-	.summary = "compute placements and shifts for jobs on a fabric",
+	.summary = "compute placements, paths and shifts for jobs on a fabric",
 	.usage = "[--fabric FABRIC] --jobs JOBS [options]\n"
 		 "       antiphase advise --fabric FABRIC --from SOURCE [options]",
 	.examples =
