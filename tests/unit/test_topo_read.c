@@ -256,7 +256,7 @@ bad_balance_is_refused_with_its_line(void **state)
 		"'balance' is 'sprya', expected hash, spray or adaptive (did you "
 		"mean 'spray'?)");
 	assert_refused(JSON_TIERS "\n\"tiers\":[{\"tier\":1,\"balance\":true}]}", 5,
-		       "'balance' is no string");
+		       "'balance' has to be a string, found true or false");
 	assert_refused(JSON_TIERS "\n\"tiers\":[{\"tier\":1,\"balanse\":\"hash\"}]}", 5,
 		       "unknown key 'balanse' (did you mean 'balance'?)");
 	assert_refused(JSON_TIERS "\n\"tiers\":[{\"balance\":\"hash\"}]}", 5,
@@ -268,8 +268,10 @@ bad_balance_is_refused_with_its_line(void **state)
 	assert_refused(JSON_TIERS "\n\"tiers\":[{\"tier\":1,\"balance\":\"spray\"},\n"
 				  "{\"tier\":1,\"balance\":\"hash\"}]}",
 		       6, "tier 1 is described twice, first in line 5");
-	assert_refused(JSON_TIERS "\n\"tiers\":[1]}", 5, "expected an object");
-	assert_refused(JSON_TIERS "\n\"tiers\":{}}", 5, "'tiers' is no array");
+	assert_refused(JSON_TIERS "\n\"tiers\":[1]}", 5,
+		       "expected an object, found a number");
+	assert_refused(JSON_TIERS "\n\"tiers\":{}}", 5,
+		       "'tiers' has to be an array, found an object");
 }
 
 static void
