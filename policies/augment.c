@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "lib/base/rng.h"
 #include "policies/augment_move.h"
 #include "policies/places.h"
 
@@ -18,6 +19,7 @@ augment_room_fini(struct augment_room *room)
 	vec_free(&room->ours);
 	vec_free(&room->nodes);
 	vec_free(&room->racks);
+	vec_free(&room->rack_ends);
 	vec_free(&room->scratch);
 	place_best_fit_free(room->place);
 	room->place = NULL;
@@ -205,4 +207,53 @@ augment_vary(struct augment_room *room, const struct pol_view *view,
 		n += is_new(plans, n) && has_cpus(plan, view);
 	}
 	return n;
+}
+
+/* Leaves one of the movers, at random, that is on several nodes; false if none is. */
+static bool
+pick_mover(struct augment_room *room, const struct pol_plan *base, struct rng *rng)
+{
+	uint32_t picked = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < room->movers.n; i++) {
+		const struct pol_grant *grant =
+			&base->grants.items[room->movers.items[i]];
+
+		if (grant->n_pieces > 1 && rng_below(rng, ++n) == 0)
+			picked = room->movers.items[i];
+	}
+	if (n == 0)
+		return false;
+	for (size_t i = 0; i < room->movers.n; i++) {
+		const struct pol_grant *grant =
+			&base->grants.items[room->movers.items[i]];
+
+		if (room->movers.items[i] != picked)
+			augment_take(room->room.items, augment_pieces(base, grant),
+				     grant->n_pieces);
+	}
+	room->movers.items[0] = picked;
+	room->movers.n = 1;
+	return true;
+}
+
+bool
+augment_vary_one(struct augment_room *room, const struct pol_view *view,
+		 const struct pol_place *scatters, const void *state,
+		 const uint32_t *parts, struct rng *rng, const struct pol_plan *base,
+		 struct pol_plan *plan)
+{
+	room->parts = parts;
+	find_movers(room, view, scatters, state, base);
+	if (!pick_mover(room, base, rng))
+		return false;
+	if (!room->place)
+		room->place = place_best_fit_new(view->cluster, false);
+	copy(room, base, plan);
+	if (!(scatters ? augment_move_close(room, view, rng, false, plan)
+		       : augment_move_alike(room, view, rng, base, plan)))
+		return false;
+	follow(room, plan);
+	return has_cpus(plan, view);
 }

@@ -47,11 +47,25 @@ draw_nodes(struct augment_room *room, const struct pol_cluster *cluster,
 		vec_push(&room->scratch, i);
 	rng_shuffle(rng, room->racks.items, room->racks.n);
 	rng_shuffle(rng, room->scratch.items, room->scratch.n);
-	for (size_t r = 0; r < room->racks.n; r++)
-		for (uint32_t i = 0; i < cluster->n_nodes; i++)
-			if (cluster->rack_of[room->scratch.items[i]] ==
-			    room->racks.items[r])
-				vec_push(&room->nodes, room->scratch.items[i]);
+	vec_reserve(&room->nodes, cluster->n_nodes);
+	vec_reserve(&room->rack_ends, cluster->n_racks);
+	memset(room->rack_ends.items, 0,
+	       cluster->n_racks * sizeof *room->rack_ends.items);
+	for (uint32_t i = 0; i < cluster->n_nodes; i++)
+		room->rack_ends.items[cluster->rack_of[i]]++;
+	for (size_t r = 0; r < room->racks.n; r++) {
+		uint32_t *end = &room->rack_ends.items[room->racks.items[r]];
+		uint32_t n = *end;
+
+		*end = (uint32_t)room->nodes.n;
+		room->nodes.n += n;
+	}
+	for (uint32_t i = 0; i < cluster->n_nodes; i++) {
+		uint32_t node = room->scratch.items[i];
+
+		room->nodes.items[room->rack_ends.items[cluster->rack_of[node]]++] =
+			node;
+	}
 }
 
 static void

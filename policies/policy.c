@@ -508,16 +508,38 @@ plan(struct policy *policy, const struct pol_view *view, struct pol_plan *plans,
 	return 1;
 }
 
+static const uint32_t *
+parts_of(const struct policy *policy)
+{
+	const struct pol_planner *planner = policy->spec->planner;
+
+	return planner && planner->parts ? planner->parts(policy->states[PLANNER])
+					 : NULL;
+}
+
+/* Its placement, if it scatters. */
+static const struct pol_place *
+scattering(const struct policy *policy)
+{
+	bool scatters = policy->place && policy->place->scatters &&
+			policy->cluster->n_types == 1;
+
+	return scatters ? policy->place : NULL;
+}
+
+bool
+policy_vary(struct policy *policy, const struct pol_view *view,
+	    const struct pol_plan *base, struct pol_plan *plan)
+{
+	return augment_vary_one(&policy->vary, view, scattering(policy),
+				policy->states[PLACE], parts_of(policy),
+				&policy->vary_rng, base, plan);
+}
+
 uint32_t
 policy_decide(struct policy *policy, const struct pol_view *view,
 	      struct pol_plan *plans, uint32_t n_max)
 {
-	const struct pol_planner *planner = policy->spec->planner;
-	const uint32_t *parts = planner && planner->parts
-					? planner->parts(policy->states[PLANNER])
-					: NULL;
-	bool scatters = policy->place && policy->place->scatters &&
-			policy->cluster->n_types == 1;
 	uint32_t n;
 
 	admit(policy, view);
@@ -525,9 +547,9 @@ policy_decide(struct policy *policy, const struct pol_view *view,
 	for (uint32_t i = 0; i < n_max; i++)
 		pol_plan_clear(&plans[i]);
 	n = plan(policy, view, plans, n_max);
-	return augment_vary(&policy->vary, view, scatters ? policy->place : NULL,
-			    policy->states[PLACE], parts, &policy->vary_rng, plans, n,
-			    n_max);
+	return augment_vary(&policy->vary, view, scattering(policy),
+			    policy->states[PLACE], parts_of(policy), &policy->vary_rng,
+			    plans, n, n_max);
 }
 
 void

@@ -12,6 +12,10 @@
 #include "policies/stages.h"
 
 /* The loop's state of a job, beyond what policies see. */
+/* Chosen: the search ends after so many jobs placed anew that gained less than this. */
+#define SEARCH_FAILURES 32
+#define SEARCH_GAIN     1e-3
+
 struct run {
 	double speed;   /* Work per second, once it works. */
 	double works_s; /* End of its start. */
@@ -383,6 +387,47 @@ predict_ends(struct loop *l)
 	}
 }
 
+/*
+ * Places the jobs of the chosen plan anew one by one while that costs less; the plan
+ * with the result is taken if it is better by the augmentation's own choice, too.
+ */
+static uint32_t
+search(struct loop *l, uint32_t chosen)
+{
+	const struct augment *augment = &l->opts->work->augment;
+	struct pol_plan plans[2] = { l->plans[chosen] }, spare = { 0 };
+	double best = augment->judge(augment->ctx, &l->view, &l->plans[chosen]), cost;
+	uint32_t failed = 0;
+	bool is_found = false;
+
+	while (best > 0 && failed < SEARCH_FAILURES &&
+	       policy_vary(l->policy, &l->view, is_found ? &plans[1] : &plans[0],
+			   &spare)) {
+		failed++;
+		cost = augment->judge(augment->ctx, &l->view, &spare);
+		if (cost < best * (1 - SEARCH_GAIN)) {
+			struct pol_plan old = plans[1];
+
+			plans[1] = spare;
+			spare = old;
+			best = cost;
+			failed = 0;
+			is_found = true;
+		}
+	}
+	if (is_found && augment->choose(augment->ctx, &l->view, plans, 2) == 1) {
+		uint32_t to = chosen ? chosen : 1;
+
+		pol_plan_fini(&l->plans[to]);
+		l->plans[to] = plans[1];
+		plans[1] = (struct pol_plan){ 0 };
+		chosen = to;
+	}
+	pol_plan_fini(&plans[1]);
+	pol_plan_fini(&spare);
+	return chosen;
+}
+
 static void
 choose(struct loop *l)
 {
@@ -398,6 +443,8 @@ choose(struct loop *l)
 	}
 	if (n > 1)
 		chosen = augment->choose(augment->ctx, &l->view, l->plans, n);
+	if (n > 1 && augment->judge)
+		chosen = search(l, chosen);
 	l->plan = &l->plans[chosen];
 	l->counts->n_augmented += chosen > 0;
 }

@@ -80,7 +80,6 @@ put(struct fabric *fabric, uint32_t id, const struct pol_piece *pieces,
 {
 	const struct work_model *model = &fabric->models[fabric->model_of[id]];
 	struct collective_flows flows;
-	struct steady steady;
 	struct rng rng;
 	double line_bps;
 	int r;
@@ -110,11 +109,29 @@ put(struct fabric *fabric, uint32_t id, const struct pol_piece *pieces,
 	if (r < 0)
 		return r;
 	placed->peak_bps = peak_bps(&placed->job, line_bps);
-	return steady_run(&(struct link_subset_job){ .job = &placed->job,
-						     .routed = &placed->routed },
-			  1, fabric->topo, fabric->opts.seed, fabric_limits(fabric, 1),
-			  &placed->isolated_ns, NULL,
-			  fabric->opts.measure ? &placed->isolated : NULL, &steady);
+	return 0;
+}
+
+int
+fabric_isolate(struct fabric *fabric, struct placed *placed)
+{
+	struct routed_job hashed;
+	struct steady steady;
+	int r;
+
+	if (placed->isolated_ns > 0)
+		return 0;
+	r = routed_job_make(&placed->job, placed->job.hosts, fabric->topo,
+			    fabric->routes, &hashed);
+	if (r < 0)
+		return r;
+	r = steady_run(
+		&(struct link_subset_job){ .job = &placed->job, .routed = &hashed }, 1,
+		fabric->topo, fabric->opts.seed, fabric_limits(fabric, 1),
+		&placed->isolated_ns, NULL,
+		fabric->opts.measure ? &placed->isolated : NULL, &steady);
+	routed_job_fini(&hashed);
+	return r;
 }
 
 /* Whether the job uses the fabric: jobs on one host do not. */
@@ -186,10 +203,12 @@ settle(struct fabric *fabric, const struct pol_job *job, struct placed *placed)
 		set_size(tried, job->n_held_gpus);
 		*placed = *tried;
 		*tried = (struct placed){ 0 };
-		return true;
+	} else if (put(fabric, job->id, job->pieces, job->n_pieces, job->n_held_gpus,
+		       placed) < 0) {
+		take_away(placed);
+		return false;
 	}
-	if (put(fabric, job->id, job->pieces, job->n_pieces, job->n_held_gpus,
-		placed) == 0)
+	if (fabric_isolate(fabric, placed) == 0)
 		return true;
 	take_away(placed);
 	return false;

@@ -21,9 +21,11 @@
  *
  * Among equals the first plan is taken.  No plan is better than one without shared
  * links, so the first of those is taken without evaluating the others.  Above
- * FABRIC_MANY jobs in a component, antiphase runs no simulation and takes the plan
- * with the least expected overlap (fabric_overlap()): a difference between short
- * windows would be chance.
+ * FABRIC_MANY jobs in a component, antiphase runs no simulation, as a difference between
+ * short windows would be chance, and takes the plan that costs least: by the harm of all
+ * links with the paths that would be chosen (fabric_paths.h), or, if flows are hashed,
+ * by the expected overlap (fabric_overlap()).  By that harm the jobs of the chosen plan
+ * are then placed anew one by one (augment.h).
  */
 #include <math.h>
 
@@ -75,10 +77,10 @@ compare_placed(const void *pa, const void *pb)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-/* Fills 'there' with the jobs of a plan on several hosts. */
+/* Fills 'there' with the jobs of a plan on several hosts; to run them if 'is_run'. */
 static void
 place_plan(struct fabric *fabric, const struct pol_view *view,
-	   const struct pol_plan *plan)
+	   const struct pol_plan *plan, bool is_run)
 {
 	fabric->there.n = 0;
 	for (size_t i = 0; i < plan->grants.n; i++) {
@@ -88,7 +90,7 @@ place_plan(struct fabric *fabric, const struct pol_view *view,
 				   plan->pieces.items + grant->first_piece,
 				   grant->n_pieces, grant->n_gpus);
 
-		if (placed)
+		if (placed && (!is_run || fabric_isolate(fabric, placed) == 0))
 			vec_push(&fabric->there, placed);
 	}
 	sort_items(fabric->there.items, fabric->there.n, compare_placed);
@@ -114,7 +116,7 @@ find_quiet(struct fabric *fabric, const struct pol_view *view,
 	for (uint32_t i = 0; i < n; i++) {
 		size_t largest = 0;
 
-		place_plan(fabric, view, &plans[i]);
+		place_plan(fabric, view, &plans[i], false);
 		fabric_components(fabric, note_size, &largest);
 		if (!largest)
 			return i;
@@ -124,21 +126,30 @@ find_quiet(struct fabric *fabric, const struct pol_view *view,
 	return n;
 }
 
-/* The plan with the least expected overlap; among equals the first. */
+/* The cost of a plan without a run; see struct augment. */
+static double
+judge(void *ctx, const struct pol_view *view, const struct pol_plan *plan)
+{
+	struct fabric *fabric = ctx;
+
+	place_plan(fabric, view, plan, !fabric->paths);
+	return fabric->paths ? fabric_paths_harm(fabric->paths)
+			     : fabric_overlap(fabric);
+}
+
+/* The plan that costs least without a run; among equals the first. */
 static uint32_t
-find_least_overlap(struct fabric *fabric, const struct pol_view *view,
-		   const struct pol_plan *plans, uint32_t n)
+find_cheapest(struct fabric *fabric, const struct pol_view *view,
+	      const struct pol_plan *plans, uint32_t n)
 {
 	double least = INFINITY;
 	uint32_t chosen = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		double overlap;
+		double cost = judge(fabric, view, &plans[i]);
 
-		place_plan(fabric, view, &plans[i]);
-		overlap = fabric_overlap(fabric);
-		if (overlap < least * (1 - NEAR)) {
-			least = overlap;
+		if (cost < least * (1 - NEAR)) {
+			least = cost;
 			chosen = i;
 		}
 	}
@@ -172,13 +183,13 @@ choose(void *ctx, const struct pol_view *view, const struct pol_plan *plans, uin
 	chosen = 0;
 	if (is_antiphase && largest > FABRIC_MANY) {
 		fabric->counts.n_judged += n;
-		return find_least_overlap(fabric, view, plans, n);
+		return find_cheapest(fabric, view, plans, n);
 	}
 	for (uint32_t i = 0; i < n && best < most - NEAR; i++) {
 		struct judgement judgement = { 0 };
 		double value;
 
-		place_plan(fabric, view, &plans[i]);
+		place_plan(fabric, view, &plans[i], true);
 		fabric_components(fabric, judge_component, &judgement);
 		value = merit(fabric, &judgement);
 		fabric->counts.n_judged++;
@@ -201,6 +212,7 @@ fabric_work(struct fabric *fabric)
 		.ctx = fabric,
 		.rates = fabric_rates,
 		.worked = fabric->opts.measure ? fabric_worked : NULL,
-		.augment = { .ctx = fabric, .choose = chooses ? choose : NULL },
+		.augment = { .ctx = fabric, .choose = chooses ? choose : NULL,
+			     .judge = fabric->paths && chooses ? judge : NULL },
 	};
 }

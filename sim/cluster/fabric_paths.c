@@ -118,3 +118,9 @@ fabric_paths_improve(struct fabric_paths *paths)
 	paths->has_changed = false;
 	return counts.n_changed;
 }
+
+double
+fabric_paths_harm(const struct fabric_paths *paths)
+{
+	return link_loads_total_harm(paths->loads);
+}

@@ -39,4 +39,7 @@ void fabric_paths_set(struct fabric_paths *paths, struct placed *const *jobs, si
  */
 size_t fabric_paths_improve(struct fabric_paths *paths);
 
+/* The harm of all links (link_loads.h). */
+double fabric_paths_harm(const struct fabric_paths *paths);
+
 #endif

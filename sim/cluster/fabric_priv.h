@@ -31,7 +31,7 @@ struct placed {
 	bool is_on_links, is_wanted, has_paths; /* See fabric_paths.h. */
 	uint32_t id, n_gpus;
 	double phase; /* Fraction of an iteration; where phases are random. */
-	double isolated_ns, peak_bps;
+	double isolated_ns, peak_bps; /* isolated_ns: 0 before fabric_isolate(). */
 	struct work_job job;
 	struct routed_job routed;
 	struct steady_seen isolated, now; /* If measured. */
@@ -94,6 +94,8 @@ void fabric_forget_all(struct fabric *fabric);
 struct placed *fabric_try(struct fabric *fabric, const struct pol_job *job,
 			  const struct pol_piece *pieces, uint32_t n_pieces,
 			  uint32_t n_gpus);
+/* Runs a job alone, hashed, if it was not yet.  Returns as steady_run(). */
+int fabric_isolate(struct fabric *fabric, struct placed *placed);
 /*
  * Calls 'each' for each component of two or more jobs of 'there': its jobs are in
  * 'members', at positions 'at' of 'there'.

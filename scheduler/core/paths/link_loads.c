@@ -300,3 +300,13 @@ link_loads_harm_with(const struct link_loads *loads, uint32_t link, uint32_t job
 		weight += loads->jobs.items[job].weight;
 	return link_loads_cost_with(loads, link, job, factor) * weight;
 }
+
+double
+link_loads_total_harm(const struct link_loads *loads)
+{
+	double sum = 0;
+
+	for (uint32_t l = 0; l < topo_n_links(loads->topo); l++)
+		sum += link_loads_harm(loads, l);
+	return sum;
+}

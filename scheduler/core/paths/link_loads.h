@@ -76,4 +76,7 @@ double link_loads_cost_with(const struct link_loads *loads, uint32_t link, uint3
 double link_loads_harm(const struct link_loads *loads, uint32_t link);
 double link_loads_harm_with(const struct link_loads *loads, uint32_t link, uint32_t job,
 			    double factor);
+/* The harm of all links.  O(links). */
+double link_loads_total_harm(const struct link_loads *loads);
+
 #endif

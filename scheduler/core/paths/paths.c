@@ -283,16 +283,6 @@ compare_loads(const void *a, const void *b)
 	return x->number < y->number ? -1 : 1;
 }
 
-static double
-total_harm(const struct search *s)
-{
-	double sum = 0;
-
-	for (uint32_t l = 0; l < topo_n_links(s->topo); l++)
-		sum += link_loads_harm(s->loads, l);
-	return sum;
-}
-
 static void
 take_off(struct search *s, const struct flow *flow)
 {
@@ -336,7 +326,7 @@ is_on(const struct search *s, const struct flow *flow, uint32_t link)
 static uint32_t
 draw_link(struct search *s)
 {
-	double left = rng_uniform(&s->rng) * total_harm(s);
+	double left = rng_uniform(&s->rng) * link_loads_total_harm(s->loads);
 	uint32_t drawn = TOPO_NONE;
 
 	for (uint32_t l = 0; l < topo_n_links(s->topo) && left >= 0; l++) {
@@ -376,7 +366,7 @@ ruin(struct search *s, uint32_t link)
 static void
 redraw(struct search *s, uint32_t n_redraws)
 {
-	double best = total_harm(s);
+	double best = link_loads_total_harm(s->loads);
 
 	for (uint32_t i = 0; i < n_redraws && best > TIE; i++) {
 		uint32_t link = draw_link(s);
@@ -385,7 +375,7 @@ redraw(struct search *s, uint32_t n_redraws)
 		ruin(s, link);
 		for (size_t k = 0; k < s->taken.n; k++)
 			choose_path(s, &s->flows.items[s->taken.items[k]]);
-		harm = total_harm(s);
+		harm = link_loads_total_harm(s->loads);
 		if (harm <= best + TIE) {
 			best = harm;
 			continue;
@@ -417,7 +407,7 @@ paths_improve(struct link_loads *loads, const struct topo *topo, struct routes *
 			error = list_flows(&s, j);
 	if (error == 0) {
 		*ret_counts = (struct paths_counts){ .n_flows = s.flows.n,
-						     .harm_before = total_harm(&s) };
+						     .harm_before = link_loads_total_harm(loads) };
 		sort_items(s.flows.items, s.flows.n, compare_loads);
 		descend(&s, n_rounds);
 		redraw(&s, opts->n_redraws);
@@ -425,7 +415,7 @@ paths_improve(struct link_loads *loads, const struct topo *topo, struct routes *
 			ret_counts->n_changed +=
 				path_now(&s, &s.flows.items[i]).number !=
 				s.flows.items[i].first_path;
-		ret_counts->harm_after = total_harm(&s);
+		ret_counts->harm_after = link_loads_total_harm(loads);
 		for (uint32_t j = 0; j < n; j++)
 			routed_job_refresh(jobs[j].routed, topo);
 	}
