@@ -111,6 +111,12 @@ engine_add_job(struct engine *e, const struct engine_job *spec, uint32_t *ret_jo
 	return 0;
 }
 
+void
+engine_job_set_priority(struct engine *e, uint32_t id, uint8_t priority)
+{
+	job_set_priority(e, e->jobs.items[id], priority);
+}
+
 /* Decides again which flows are private, after jobs came or left. */
 static void
 rebuild(struct engine *e)
@@ -190,6 +196,9 @@ engine_run(struct engine *e, int64_t until_ns)
 	uint64_t n_events = 0;
 
 	e->is_stopping = false;
+	/* Priorities were changed between runs. */
+	if (!e->fluid.is_stale && fluid_is_pending(&e->fluid))
+		settle(e);
 	while (!e->is_stopping) {
 		double limit_ns;
 

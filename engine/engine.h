@@ -5,11 +5,16 @@
  * The engine knows links (a capacity each) and jobs.  A job repeats
  * iterations; an iteration is a list of segments; a segment computes, sends
  * flows over explicit paths, or does both at once, and ends when all of it has
- * ended.  At all times the rates are (weighted) max-min fair over the links'
- * capacities and the flows' own caps:
+ * ended.  A flow that is split over k connections is therefore k flows of a segment,
+ * each with its own path and its share of the bytes.  At all times the rates are
+ * (weighted) max-min fair over the links' capacities and the flows' own caps:
  *
  *	for every flow f: rate_f = cap_f, or there is a link l on its path that
  *	is full and on which no flow g has rate_g / weight_g > rate_f / weight_f.
+ *
+ * Jobs have strict priorities: flows of a higher priority get the rates that they would
+ * have if lower ones did not send; lower ones share what is left of each link, which
+ * may be nothing.  While all jobs have the same priority, this costs no time.
  *
  * The engine is pure: no I/O, no clock, no global state; the same jobs and
  * seed give the same bytes.  Events within a nanosecond are one batch, and the
@@ -68,6 +73,7 @@ struct engine_job {
 	enum engine_pacing pacing;
 	int64_t grid_ns;      /* Ideal iteration time, for REALIGN and GATE. */
 	double deadband_frac; /* Fraction of grid_ns; 0: CASSINI's 0.05. */
+	uint8_t priority;     /* Of its flows, strict: 0 (lowest) to 255. */
 };
 
 /* Called in order of time; any may be NULL. */
@@ -156,6 +162,13 @@ int engine_add_job(struct engine *engine, const struct engine_job *job,
 		   uint32_t *ret_job);
 
 /*
+ * Changes the priority of a job's flows now, also of those that send.  Observers may
+ * call it, too.  No effect on a job that has left.  O(flows of the job), and new rates
+ * at the end of the batch.
+ */
+void engine_job_set_priority(struct engine *engine, uint32_t job, uint8_t priority);
+
+/*
  * Runs until no job is left or the simulated time reaches 'until_ns', and may
  * be called again to go on.  Returns the number of events handled.
  */
@@ -165,9 +178,10 @@ uint64_t engine_run(struct engine *engine, int64_t until_ns);
 void engine_stop(struct engine *engine);
 
 /*
- * Stores the state as engine_state_size() numbers, without jitter and hooks (times in
- * nanoseconds from now, or from a job's grid).  From two states that are equal within a
- * nanosecond the run continues identically.  Call it between calls of engine_run().
+ * Stores the state as engine_state_size() numbers, without jitter, hooks and priorities
+ * (times in nanoseconds from now, or from a job's grid).  From two states that are
+ * equal within a nanosecond the run continues identically.  Call it between calls of
+ * engine_run().
  */
 size_t engine_state_size(const struct engine *engine);
 void engine_state(const struct engine *engine, double *ret_state);

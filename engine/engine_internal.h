@@ -5,7 +5,8 @@
  *	engine.c       the API, and the loop over batches of events
  *	job.c          what a job does next: its segments, its timers, its pacing
  *	gate.c         which gated job may send now
- *	fluid*.c       the rates of flows: fluid_solve.c is the max-min solver
+ *	fluid*.c       the rates of flows: fluid_solve.c is the max-min solver,
+ *	               fluid_classes.c runs it for each priority
  *	measure.c      statistics of links and jobs, if asked for
  *	point.c        where a job is in an iteration, to resume from there
  *	state.c        all that the future depends on, to detect a repetition
@@ -125,6 +126,9 @@ job_flow_ns(const struct engine *e, const struct job *job, uint32_t i)
 	return (job->left ? job->left[i] : 1) *
 	       fluid_alone_ns(&e->fluid, job->segments[job->segment].first_flow + i);
 }
+
+/* Of all its flows, also those that send. */
+void job_set_priority(struct engine *e, struct job *job, uint8_t priority);
 
 /* Updates which flows are private, from the fluid; also during a run. */
 void job_refresh(struct engine *e, struct job *job);

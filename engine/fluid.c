@@ -35,6 +35,7 @@ fluid_fini(struct fluid *fl)
 	free(fl->slot_of_link);
 	free(fl->flows);
 	free(fl->finish_ns);
+	free(fl->waiting_work);
 	free(fl->specs);
 	vec_free(&fl->paths);
 	vec_free(&fl->hops);
@@ -50,6 +51,7 @@ fluid_fini(struct fluid *fl)
 	vec_free(&fl->slots_of_flow);
 	vec_free(&fl->flows_of_slot);
 	vec_free(&fl->changed);
+	vec_free(&fl->refilled);
 }
 
 /* Makes room for one more flow; copies by hand, since realloc() does not align. */
@@ -69,6 +71,8 @@ reserve_flow(struct fluid *fl)
 	fl->flows = flows;
 	fl->finish_ns = xreallocarray(fl->finish_ns, capacity, sizeof *fl->finish_ns);
 	fl->specs = xreallocarray(fl->specs, capacity, sizeof *fl->specs);
+	fl->waiting_work =
+		xreallocarray(fl->waiting_work, capacity, sizeof *fl->waiting_work);
 	fl->flows_capacity = capacity;
 }
 
@@ -96,6 +100,8 @@ fluid_add_flow(struct fluid *fl, uint32_t owner, uint32_t group, const uint32_t 
 				     .owner = owner };
 	fl->specs[fl->n_flows] = spec;
 	fl->finish_ns[fl->n_flows] = INFINITY;
+	fl->waiting_work[fl->n_flows] = 0;
+	fluid_count_class(fl, 0, true);
 	fl->is_stale = true;
 	return fl->n_flows++;
 }
@@ -105,6 +111,7 @@ fluid_retire(struct fluid *fl, uint32_t flow)
 {
 	BUG_ON(fl->flows[flow].is_active);
 	fl->specs[flow].is_retired = true;
+	fluid_count_class(fl, fl->flows[flow].priority, false);
 	if (++fl->n_retired > fl->n_flows / 4)
 		fl->is_stale = true;
 }
@@ -122,11 +129,34 @@ fluid_set_weight(struct fluid *fl, uint32_t flow, double weight)
 	fl->flows[flow].cap_level = fl->specs[flow].cap_bps / weight;
 }
 
+void
+fluid_set_priority(struct fluid *fl, uint32_t flow, uint8_t priority)
+{
+	struct fluid_flow *at = &fl->flows[flow];
+	uint8_t before = at->priority;
+
+	if (priority == before)
+		return;
+	at->priority = priority;
+	fluid_count_class(fl, before, false);
+	fluid_count_class(fl, priority, true);
+	/* Remembered rates hold only for one class. */
+	if (fl->has_classes)
+		fluid_dissolve_parts(fl);
+	if (!at->is_active || fl->specs[flow].part != FLUID_NONE)
+		return;
+	/* As if it had left the one class and joined the other. */
+	at->bottleneck = FLUID_NONE;
+	fluid_touch_links(fl, at, before > priority ? before : priority, false);
+	vec_push(&fl->started, flow);
+}
+
 /* ------ Which links are live ------ */
 
 void
 fluid_rebuild(struct fluid *fl)
 {
+	fl->has_classes = !fluid_is_of_one_class(fl);
 	find_live_links(fl);
 	lay_out_members(fl);
 	fl->touched.n = 0;
@@ -210,6 +240,7 @@ lay_out_members(struct fluid *fl)
 		link->n_members = 0; /* Counts the room needed, for now. */
 		link->capsum_bps = 0;
 		link->is_touched = false;
+		link->top_priority = 0;
 		fl->slot_of_link[l] = FLUID_COLD;
 	}
 	fl->mark = 0;
@@ -248,9 +279,13 @@ lay_out_members(struct fluid *fl)
 void
 fluid_solve(struct fluid *fl, double now_ns)
 {
+	bool is_due = fl->touched.n || fl->started.n;
+
 	fl->changed.n = 0;
 	fl->set.n = 0;
-	if (fl->touched.n || fl->started.n)
+	if (is_due && fl->has_classes)
+		fluid_solve_classes(fl, now_ns);
+	else if (is_due)
 		fluid_solve_touched(fl, now_ns);
 	if (fl->touched_parts.n)
 		fluid_solve_parts(fl, now_ns);

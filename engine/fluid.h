@@ -9,6 +9,12 @@
  * its path that is full and on which no flow has a higher level.  That link is
  * the flow's bottleneck.  There is exactly one such allocation.
  *
+ * Priorities are strict: each class of flows, from the highest to the lowest, gets the
+ * allocation above, of the capacity that higher classes leave of each link.  In a
+ * certificate, 'full' then counts the flows of this class and higher ones, and 'a
+ * higher level' only flows of this class.  A flow may have the rate 0; see
+ * fluid_classes.c, which does not run while all flows have the same priority.
+ *
  * Exact methods that make it fast:
  *
  * - A link over which the caps of all flows that could ever be there at once
@@ -19,7 +25,7 @@
  * - On an event only flows whose certificate can break are filled again, the
  *   others being frozen; see fluid_solve.c.
  * - Where few flows can ever meet (a 'part'), the rates are a function of which
- *   of them are active, and are remembered; see fluid_memo.c.
+ *   of them are active, and are remembered; see fluid_memo.c.  Not with classes.
  * - A flow stores the time at which it will end, and is not updated until its
  *   rate changes.
  *
@@ -48,6 +54,12 @@
 #define FLUID_PART_MAX 8
 /* Two sums of capacities, or two levels, closer than this count as equal. */
 #define FLUID_REL_TOL 1e-12
+/*
+ * If higher classes leave less than this share of a link, they leave nothing: chosen
+ * far above rounding errors, and so small that a flow may as well wait.
+ */
+#define FLUID_LEFT_TOL  1e-9
+#define FLUID_N_CLASSES 256 /* Any uint8_t is a class; only those in use cost time. */
 
 /* fmax() and fmin() without NaN handling, which would cost a call. */
 static inline double
@@ -64,7 +76,7 @@ min_of(double a, double b)
 
 /* The part of a flow that solves read; one cache line. */
 struct fluid_flow {
-	double rate_bps;  /* Now; 1 between start and the first solve. */
+	double rate_bps;  /* Now; 1 between start and the first solve; 0: waits. */
 	double level;     /* rate / weight; in a solve the new one. */
 	double cap_level; /* cap / weight. */
 	double weight;
@@ -75,6 +87,7 @@ struct fluid_flow {
 	uint32_t n_hops;
 	uint32_t owner; /* The job, for the caller. */
 	bool is_active;
+	uint8_t priority; /* Its class; higher ones send first. */
 } __attribute__((aligned(64)));
 
 /* One live link of a flow. */
@@ -98,6 +111,8 @@ struct fluid_link {
 	bool is_live;    /* Listed by its flows. */
 	bool can_exceed; /* The caps of all that could meet exceed it. */
 	bool is_touched; /* Listed in fluid.touched. */
+	/* With classes, if touched: the highest one in which it changed; else 0. */
+	uint8_t top_priority;
 } __attribute__((aligned(64)));
 
 /* A flow of a solve's set. */
@@ -158,10 +173,11 @@ struct fluid {
 	bool keeps_all;       /* All links are live: for measurement. */
 	bool is_stale;        /* Flows came or went: fluid_rebuild() is due. */
 	bool has_new_weights; /* Weights change, so rates cannot be remembered. */
+	bool has_classes;     /* Priorities differ, or did since the rebuild. */
 
 	uint32_t n_flows, flows_capacity;
 	struct fluid_flow *flows; /* Owned.  By flow id, as the next two. */
-	double *finish_ns;        /* Owned.  INFINITY while not active. */
+	double *finish_ns;        /* Owned.  INFINITY while not active, or rate 0. */
 	struct fluid_spec *specs; /* Owned. */
 	VEC(uint32_t) paths;      /* All links of all flows. */
 	VEC(struct fluid_hop) hops;
@@ -178,6 +194,8 @@ struct fluid {
 	uint32_t mark;
 	uint32_t n_tabled;          /* Flows of the set whose slots are known. */
 	uint32_t n_open;            /* Flows of the set not yet fixed. */
+	bool is_by_class;           /* fluid_solve_classes() runs, */
+	uint8_t priority;           /* and solves this class. */
 	VEC(struct fluid_open) set; /* Flows filled again: result. */
 	VEC(struct fluid_slot) slots;
 	VEC(double) shares; /* By slot: open_bps / open_weight, or INFINITY. */
@@ -190,6 +208,13 @@ struct fluid {
 	 * a solve reads it for each hop.
 	 */
 	uint32_t *slot_of_link;
+
+	/* Classes of priority: those with flows that are not retired, descending. */
+	uint32_t n_classes;
+	uint8_t classes[FLUID_N_CLASSES];
+	uint32_t n_of_class[FLUID_N_CLASSES];
+	double *waiting_work;   /* Owned.  By flow: what is left, while rate 0. */
+	VEC(uint32_t) refilled; /* The sets of the classes solved so far. */
 };
 
 /* Borrows nothing.  'keeps_all' makes every link live. */
@@ -235,13 +260,36 @@ fluid_alone_ns(const struct fluid *fl, uint32_t flow)
 void fluid_set_weight(struct fluid *fl, uint32_t flow, double weight);
 
 /*
+ * A new flow has priority 0.  An active flow has a rate of its new class from the next
+ * fluid_solve() on.  O(links of its path), more where all had one priority before.
+ */
+void fluid_set_priority(struct fluid *fl, uint32_t flow, uint8_t priority);
+
+/*
  * Ends a batch of starts and stops: gives every flow its rate and finish time.
  * 'changed' then lists the flows with a new finish time, and 'set' the flows that were
  * filled again.
  */
 void fluid_solve(struct fluid *fl, double now_ns);
 
+/* True if flows or links wait for fluid_solve(). */
+static inline bool
+fluid_is_pending(const struct fluid *fl)
+{
+	return fl->touched.n || fl->started.n || fl->touched_parts.n;
+}
+
 /* ------ Between the files of the fluid ------ */
+
+/* Lists a link as changed. */
+static inline void
+fluid_touch_link(struct fluid *fl, uint32_t l, struct fluid_link *link)
+{
+	if (link->is_touched)
+		return;
+	link->is_touched = true;
+	vec_push(&fl->touched, l);
+}
 
 /* fluid_links.c: lists an active flow on its live links. */
 void fluid_enter_links(struct fluid *fl, uint32_t flow);
@@ -252,7 +300,27 @@ void fluid_clear_links(struct fluid *fl, uint32_t flow);
 /* fluid_solve.c: solves for the touched links and started flows. */
 void fluid_solve_touched(struct fluid *fl, double now_ns);
 
-/* Gives a flow its new rate, and the finish time that follows. */
+/* fluid_classes.c: the same with classes. */
+void fluid_solve_classes(struct fluid *fl, double now_ns);
+/* Lists all or only the hot links of a flow as changed in this class. */
+void fluid_touch_links(struct fluid *fl, const struct fluid_flow *flow,
+		       uint8_t priority, bool only_hot);
+/* Counts a flow of this class in, or out. */
+void fluid_count_class(struct fluid *fl, uint8_t priority, bool is_in);
+/* At a rebuild: whether fluid_solve_touched() would do. */
+bool fluid_is_of_one_class(const struct fluid *fl);
+
+/* The work that an active flow has left: nanoseconds at 1 b/s. */
+static inline double
+fluid_work_left(const struct fluid *fl, uint32_t f, double now_ns)
+{
+	const struct fluid_flow *flow = &fl->flows[f];
+
+	return flow->rate_bps > 0 ? (fl->finish_ns[f] - now_ns) * flow->rate_bps
+				  : fl->waiting_work[f];
+}
+
+/* Gives a flow its new rate, and the finish time that follows.  No rate is 0. */
 static inline void
 fluid_set_rate(struct fluid *fl, uint32_t f, struct fluid_flow *flow, double rate_bps,
 	       double now_ns)
@@ -269,6 +337,7 @@ void fluid_free_parts(struct fluid *fl);
 void fluid_solve_parts(struct fluid *fl, double now_ns);
 /* Dissolves a part: from now on its flows are solved like others. */
 void fluid_dissolve_part(struct fluid *fl, uint32_t part);
+void fluid_dissolve_parts(struct fluid *fl);
 
 static inline void
 fluid_touch_part(struct fluid *fl, uint32_t p, struct fluid_part *part)

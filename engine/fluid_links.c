@@ -4,15 +4,6 @@
  */
 #include "engine/fluid.h"
 
-static inline void
-touch(struct fluid *fl, uint32_t l, struct fluid_link *link)
-{
-	if (link->is_touched)
-		return;
-	link->is_touched = true;
-	vec_push(&fl->touched, l);
-}
-
 void
 fluid_enter_links(struct fluid *fl, uint32_t f)
 {
@@ -27,8 +18,10 @@ fluid_enter_links(struct fluid *fl, uint32_t f)
 		fl->members.items[link->first + hop->place] =
 			(struct fluid_member){ f, h };
 		link->capsum_bps += need_bps;
-		touch(fl, hop->link, link);
+		fluid_touch_link(fl, hop->link, link);
 	}
+	if (fl->has_classes)
+		fluid_touch_links(fl, flow, flow->priority, false);
 }
 
 void
@@ -46,8 +39,10 @@ fluid_leave_links(struct fluid *fl, uint32_t f)
 		fl->hops.items[members[hop->place].hop].place = hop->place;
 		/* Exact for whole numbers; an empty link resets rounding drift. */
 		link->capsum_bps = link->n_members ? link->capsum_bps - need_bps : 0;
-		touch(fl, hop->link, link);
+		fluid_touch_link(fl, hop->link, link);
 	}
+	if (fl->has_classes)
+		fluid_touch_links(fl, flow, flow->priority, false);
 }
 
 void

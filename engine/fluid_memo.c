@@ -75,8 +75,8 @@ fluid_find_parts(struct fluid *fl)
 	fluid_free_parts(fl);
 	for (uint32_t f = 0; f < fl->n_flows; f++)
 		fl->specs[f].part = FLUID_NONE;
-	/* Measurement needs every flow on its links. */
-	if (fl->keeps_all || fl->has_new_weights || !fl->n_flows)
+	/* Measurement needs every flow on its links; tables have no rate 0. */
+	if (fl->keeps_all || fl->has_new_weights || fl->has_classes || !fl->n_flows)
 		return;
 	parents = xcalloc(fl->n_flows, sizeof *parents);
 	sizes = xcalloc(fl->n_flows, sizeof *sizes);
@@ -131,6 +131,14 @@ fluid_dissolve_part(struct fluid *fl, uint32_t p)
 		vec_push(&fl->started, f);
 	}
 	part->active = 0;
+}
+
+void
+fluid_dissolve_parts(struct fluid *fl)
+{
+	for (uint32_t p = 0; p < fl->parts.n; p++)
+		fluid_dissolve_part(fl, p);
+	fluid_free_parts(fl);
 }
 
 /* ------ Remembering ------ */

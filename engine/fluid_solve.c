@@ -29,16 +29,19 @@
  * A set of tens of flows takes some microseconds, less of which goes into sums
  * than into branches that no CPU predicts: is this flow frozen, has this link a
  * slot.  The inner loops have none; they multiply ignored terms by 0.
+ *
+ * With classes of priority, fluid_classes.c does this for one class at a time: C_l is
+ * then what higher classes leave, and flows of other classes do not count.
  */
 #include <float.h>
 
 #include "engine/fluid.h"
+#include "engine/fluid_set.h"
 #include "lib/base/alloc.h"
 
 static void find_hot_links(struct fluid *fl);
 static void choose_set(struct fluid *fl, double now_ns);
 static void close_set(struct fluid *fl);
-static void pull_above(struct fluid *fl, uint32_t s, double level);
 static void fill(struct fluid *fl);
 static bool pull_broken(struct fluid *fl);
 static void commit(struct fluid *fl, double now_ns);
@@ -47,29 +50,9 @@ static void commit(struct fluid *fl, double now_ns);
 static const double ONE_IF[] = { 0, 1 };
 static const double INFINITY_IF[] = { 0, INFINITY };
 
-static inline bool
-is_in_set(const struct fluid *fl, const struct fluid_flow *flow)
-{
-	return flow->mark == fl->mark;
-}
-
-static inline void
-join_set(struct fluid *fl, uint32_t f, uint32_t from_slot)
-{
-	struct fluid_flow *flow = &fl->flows[f];
-	struct fluid_open *open = &fl->set.items[fl->set.n];
-
-	flow->mark = fl->mark;
-	flow->place = (uint32_t)fl->set.n++;
-	open->flow = f;
-	open->from_slot = from_slot;
-	open->weight = flow->weight;
-	open->cap_level = flow->cap_level;
-}
-
 /* Marks of flows are compared for equality only; all are 0 after a rebuild. */
-static void
-next_mark(struct fluid *fl)
+void
+fluid_next_mark(struct fluid *fl)
 {
 	if (++fl->mark)
 		return;
@@ -82,9 +65,13 @@ void
 fluid_solve_touched(struct fluid *fl, double now_ns)
 {
 	fl->set.n = 0;
-	next_mark(fl);
-	find_hot_links(fl);
-	choose_set(fl, now_ns);
+	if (fluid_is_by_class(fl)) {
+		fluid_choose_class(fl, now_ns);
+	} else {
+		fluid_next_mark(fl);
+		find_hot_links(fl);
+		choose_set(fl, now_ns);
+	}
 	if (!fl->set.n)
 		return;
 	fl->slots.n = 0;
@@ -123,25 +110,6 @@ find_hot_links(struct fluid *fl)
 	fl->touched.n = n_kept;
 }
 
-/* Lets a flow whose certificate is gone join the set, or gives it its cap. */
-static inline void
-consider(struct fluid *fl, uint32_t f, double now_ns)
-{
-	struct fluid_flow *flow = &fl->flows[f];
-	const struct fluid_hop *hops = &fl->hops.items[flow->first_hop];
-
-	for (uint32_t h = 0; h < flow->n_hops; h++) {
-		if (fl->slot_of_link[hops[h].link] != FLUID_COLD) {
-			join_set(fl, f, FLUID_NONE);
-			return;
-		}
-	}
-	flow->mark = fl->mark;
-	flow->bottleneck = FLUID_NONE;
-	flow->level = flow->cap_level;
-	fluid_set_rate(fl, f, flow, fl->specs[f].cap_bps, now_ns);
-}
-
 static void
 choose_set(struct fluid *fl, double now_ns)
 {
@@ -153,16 +121,16 @@ choose_set(struct fluid *fl, double now_ns)
 		for (uint32_t m = 0; m < link->n_members; m++) {
 			const struct fluid_flow *flow = &fl->flows[members[m].flow];
 
-			if (flow->bottleneck == l && !is_in_set(fl, flow))
-				consider(fl, members[m].flow, now_ns);
+			if (flow->bottleneck == l && !fluid_is_in_set(fl, flow))
+				fluid_consider(fl, members[m].flow, false, now_ns);
 		}
 	}
 	for (size_t i = 0; i < fl->started.n; i++) {
 		uint32_t f = fl->started.items[i];
 		struct fluid_flow *flow = &fl->flows[f];
 
-		if (flow->is_active && !is_in_set(fl, flow))
-			consider(fl, f, now_ns);
+		if (flow->is_active && !fluid_is_in_set(fl, flow))
+			fluid_consider(fl, f, false, now_ns);
 	}
 	fl->touched.n = 0;
 	fl->started.n = 0;
@@ -235,7 +203,7 @@ scan_link(struct fluid *fl, uint32_t s)
 
 		/* Taken at most once per flow and solve, unlike the code below. */
 		if (flow->bottleneck == l && is_frozen) {
-			join_set(fl, members[m].flow, s);
+			fluid_join_set(fl, members[m].flow, s);
 			is_frozen = false;
 		}
 		frozen = ONE_IF[is_frozen];
@@ -254,24 +222,27 @@ scan_link(struct fluid *fl, uint32_t s)
 	slot->is_stale = false;
 	if (max_level * weight > slot->free_bps &&
 	    max_level * all_weight > link->capacity_bps)
-		pull_above(fl, s,
-			   max_of(slot->free_bps / weight,
-				  link->capacity_bps / all_weight));
+		fluid_pull_above(fl, s,
+				 max_of(slot->free_bps / weight,
+					link->capacity_bps / all_weight));
 }
 
-/* Draws in the frozen flows of a slot that are above 'level'. */
-static void
-pull_above(struct fluid *fl, uint32_t s, double level)
+void
+fluid_pull_above(struct fluid *fl, uint32_t s, double level)
 {
 	const struct fluid_slot *slot = &fl->slots.items[s];
 	const struct fluid_link *link = &fl->links[slot->link];
+	bool is_by_class = fluid_is_by_class(fl);
 
 	level *= 1 + FLUID_REL_TOL;
 	for (uint32_t m = 0; m < link->n_members; m++) {
 		uint32_t f = fl->members.items[link->first + m].flow;
+		const struct fluid_flow *flow = &fl->flows[f];
 
-		if (!is_in_set(fl, &fl->flows[f]) && fl->flows[f].level > level)
-			join_set(fl, f, FLUID_NONE);
+		if (is_by_class && flow->priority != fl->priority)
+			continue;
+		if (!fluid_is_in_set(fl, flow) && flow->level > level)
+			fluid_join_set(fl, f, FLUID_NONE);
 	}
 }
 
@@ -290,7 +261,10 @@ close_set(struct fluid *fl)
 		for (uint32_t s = 0; s < fl->slots.n; s++) {
 			if (!fl->slots.items[s].is_stale)
 				continue;
-			scan_link(fl, s);
+			if (fluid_is_by_class(fl))
+				fluid_scan_class(fl, s);
+			else
+				scan_link(fl, s);
 			if (fl->n_tabled == fl->set.n)
 				continue;
 			is_open = true;
@@ -309,7 +283,7 @@ pull_broken(struct fluid *fl)
 		const struct fluid_slot *slot = &fl->slots.items[s];
 
 		if (slot->frozen_max_level > slot->fill_level * (1 + FLUID_REL_TOL))
-			pull_above(fl, s, slot->fill_level);
+			fluid_pull_above(fl, s, slot->fill_level);
 	}
 	return fl->set.n > n_before;
 }
@@ -317,6 +291,8 @@ pull_broken(struct fluid *fl)
 static void
 commit(struct fluid *fl, double now_ns)
 {
+	bool is_by_class = fluid_is_by_class(fl);
+
 	for (size_t s = 0; s < fl->slots.n; s++)
 		fl->slot_of_link[fl->slots.items[s].link] = FLUID_NONE;
 	for (size_t i = 0; i < fl->set.n; i++) {
@@ -326,7 +302,11 @@ commit(struct fluid *fl, double now_ns)
 
 		flow->level = open->level;
 		flow->bottleneck = open->bottleneck;
-		if (fabs(rate_bps - flow->rate_bps) > FLUID_REL_TOL / 10 * rate_bps)
+		if (!(fabs(rate_bps - flow->rate_bps) > FLUID_REL_TOL / 10 * rate_bps))
+			continue;
+		if (is_by_class)
+			fluid_set_class_rate(fl, open->flow, flow, rate_bps, now_ns);
+		else
 			fluid_set_rate(fl, open->flow, flow, rate_bps, now_ns);
 	}
 }

@@ -15,7 +15,7 @@
 
 static void
 copy_segment(struct engine *e, struct job *job, uint32_t i,
-	     const struct engine_segment *spec)
+	     const struct engine_segment *spec, uint8_t priority)
 {
 	struct segment *seg = &job->segments[i];
 
@@ -27,9 +27,11 @@ copy_segment(struct engine *e, struct job *job, uint32_t i,
 		seg->flow_weights = xcalloc(spec->n_flows, sizeof *seg->flow_weights);
 	for (uint32_t f = 0; f < spec->n_flows; f++) {
 		const struct engine_flow *flow = &spec->flows[f];
+		uint32_t id = fluid_add_flow(&e->fluid, job->id, i, flow->links,
+					     flow->n_links, flow->bytes, flow->cap_bps,
+					     flow->weight);
 
-		fluid_add_flow(&e->fluid, job->id, i, flow->links, flow->n_links,
-			       flow->bytes, flow->cap_bps, flow->weight);
+		fluid_set_priority(&e->fluid, id, priority);
 		if (seg->flow_weights)
 			seg->flow_weights[f] = flow->weight;
 	}
@@ -44,7 +46,7 @@ job_new(struct engine *e, uint32_t id, const struct engine_job *spec)
 	job->n_segments = spec->n_segments;
 	job->segments = xcalloc(spec->n_segments, sizeof *job->segments);
 	for (uint32_t i = 0; i < spec->n_segments; i++)
-		copy_segment(e, job, i, &spec->segments[i]);
+		copy_segment(e, job, i, &spec->segments[i], spec->priority);
 	job->base_ns = (double)spec->arrival_ns + (double)spec->shift_ns;
 	job->start_ns = job->base_ns;
 	job->stop_ns = spec->stop_ns == ENGINE_NEVER ? INFINITY : (double)spec->stop_ns;
@@ -373,6 +375,17 @@ job_advance(struct engine *e, struct job *job, uint64_t *n_events)
 			return min_of(job->start_ns, job->stop_ns);
 	}
 	return INFINITY;
+}
+
+void
+job_set_priority(struct engine *e, struct job *job, uint8_t priority)
+{
+	if (job->state == JOB_LEFT)
+		return;
+	for (uint32_t i = 0; i < job->n_segments; i++)
+		for (uint32_t f = 0; f < job->segments[i].n_flows; f++)
+			fluid_set_priority(&e->fluid, job->segments[i].first_flow + f,
+					   priority);
 }
 
 void

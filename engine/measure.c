@@ -179,7 +179,7 @@ count_link(struct measure *m, const struct engine *e, uint32_t l)
 
 		demand_bps += fl->specs[f].cap_bps;
 		rate_bps += flow->rate_bps;
-		n_bottlenecked += flow->bottleneck == l;
+		n_bottlenecked += flow->bottleneck == l && flow->rate_bps > 0;
 		record->n_jobs += m->jobs[flow->owner].mark != m->mark;
 		m->jobs[flow->owner].mark = m->mark;
 	}

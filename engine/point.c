@@ -53,7 +53,7 @@ left_of_flow(const struct engine *e, const struct job *job, uint32_t i)
 	double work = e->fluid.specs[f].work, left;
 
 	if (flow->is_active)
-		left = (e->fluid.finish_ns[f] - e->now_ns) * flow->rate_bps / work;
+		left = fluid_work_left(&e->fluid, f, e->now_ns) / work;
 	else if (work > 0 && fluid_is_private(&e->fluid, f))
 		left = (job->send_ns + job_flow_ns(e, job, i) - e->now_ns) /
 		       fluid_alone_ns(&e->fluid, f);

@@ -12,6 +12,19 @@ left_ns(const struct engine *e, double at_ns)
 	return at_ns > e->now_ns ? at_ns - e->now_ns : 0;
 }
 
+/* Until a flow ends at its rate, or at its cap if it waits for higher priorities. */
+static double
+flow_state(const struct engine *e, uint32_t f)
+{
+	const struct fluid *fl = &e->fluid;
+
+	if (!fl->flows[f].is_active)
+		return -1;
+	if (fl->flows[f].rate_bps > 0)
+		return left_ns(e, fl->finish_ns[f]);
+	return -2 - fluid_work_left(fl, f, e->now_ns) / fl->specs[f].cap_bps;
+}
+
 size_t
 engine_state_size(const struct engine *e)
 {
@@ -55,12 +68,7 @@ engine_state(const struct engine *e, double *ret_state)
 				 : 0;
 		*out++ = job->is_gated ? job->n_overtaken : 0;
 		for (uint32_t s = 0; s < job->n_segments; s++)
-			for (uint32_t f = 0; f < job->segments[s].n_flows; f++) {
-				uint32_t flow = job->segments[s].first_flow + f;
-
-				*out++ = e->fluid.flows[flow].is_active
-						 ? left_ns(e, e->fluid.finish_ns[flow])
-						 : -1;
-			}
+			for (uint32_t f = 0; f < job->segments[s].n_flows; f++)
+				*out++ = flow_state(e, job->segments[s].first_flow + f);
 	}
 }

@@ -47,7 +47,8 @@ struct twin_job {
 	struct rng rng;
 	struct twin_flow flows[CASE_MAX_FLOWS]; /* The flows of the current segment. */
 	double factor;                          /* Factor on flow weights. */
-	VEC(double) ends_ns;                    /* When each iteration ended. */
+	uint8_t priority;
+	VEC(double) ends_ns; /* When each iteration ended. */
 };
 
 struct twin {
@@ -59,6 +60,8 @@ struct twin {
 	/* As in the engine's options; NULL: none. */
 	double (*flow_weight)(void *ctx, uint32_t job, uint64_t iteration,
 			      uint32_t segment);
+	/* At the end of a job's iteration, the new priority of the next job; or NULL. */
+	uint8_t (*priority)(uint32_t job, uint64_t iteration);
 };
 
 /* ------ Rates ------ */
@@ -99,41 +102,45 @@ twin_cap(const struct twin *t, const struct engine_flow *flow)
 		for (uint32_t f = 0; f < CASE_MAX_FLOWS; f++)                  \
 			if (j->flows[f].is_active)
 
-/* The level at which link 'l' fills, given the rates already fixed (>= 0). */
+/*
+ * The level at which link 'l' fills in a class, given the rates already fixed (>= 0).
+ * Less than a billionth of the link left by higher classes is nothing.
+ */
 static double
-twin_link_level(struct twin *t, uint32_t l)
+twin_link_level(struct twin *t, uint32_t l, uint8_t priority)
 {
-	double left_bps = t->capacity_bps[l], weight = 0;
+	double left_bps = t->capacity_bps[l], own_bps = 0, weight = 0;
 
 	TWIN_FOREACH_ACTIVE(t, j, f)
 	{
-		if (!twin_crosses(twin_spec(j, f), l))
+		if (!twin_crosses(twin_spec(j, f), l) || j->priority < priority)
 			continue;
-		if (j->flows[f].rate_bps >= 0)
+		if (j->flows[f].rate_bps < 0)
+			weight += twin_weight(j, f);
+		else if (j->priority > priority)
 			left_bps -= j->flows[f].rate_bps;
 		else
-			weight += twin_weight(j, f);
+			own_bps += j->flows[f].rate_bps;
 	}
-	return weight > 0 ? fmax(left_bps, 0) / weight : INFINITY;
+	if (left_bps < 1e-9 * t->capacity_bps[l])
+		left_bps = 0;
+	return weight > 0 ? fmax(left_bps - own_bps, 0) / weight : INFINITY;
 }
 
 static void
-twin_fill(struct twin *t)
+twin_fill_class(struct twin *t, uint8_t priority)
 {
 	uint32_t n_open = 0;
 
 	TWIN_FOREACH_ACTIVE(t, j, f)
-	{
-		j->flows[f].rate_bps = -1;
-		n_open++;
-	}
+	n_open += j->priority == priority;
 	while (n_open) {
 		double level = INFINITY;
 		uint32_t full = UINT32_MAX;
 		struct twin_flow *capped = NULL;
 
 		for (uint32_t l = 0; l < t->n_links; l++) {
-			double here = twin_link_level(t, l);
+			double here = twin_link_level(t, l, priority);
 
 			if (here < level) {
 				level = here;
@@ -144,7 +151,8 @@ twin_fill(struct twin *t)
 		{
 			double here = j->flows[f].cap_bps / twin_weight(j, f);
 
-			if (j->flows[f].rate_bps < 0 && here <= level) {
+			if (j->priority == priority && j->flows[f].rate_bps < 0 &&
+			    here <= level) {
 				level = here;
 				capped = &j->flows[f];
 			}
@@ -153,7 +161,7 @@ twin_fill(struct twin *t)
 		{
 			struct twin_flow *flow = &j->flows[f];
 
-			if (flow->rate_bps >= 0 ||
+			if (flow->rate_bps >= 0 || j->priority != priority ||
 			    (capped ? flow != capped
 				    : !twin_crosses(twin_spec(j, f), full)))
 				continue;
@@ -162,6 +170,15 @@ twin_fill(struct twin *t)
 			n_open--;
 		}
 	}
+}
+
+static void
+twin_fill(struct twin *t)
+{
+	TWIN_FOREACH_ACTIVE(t, j, f)
+	j->flows[f].rate_bps = -1;
+	for (int priority = UINT8_MAX; priority >= 0; priority--)
+		twin_fill_class(t, (uint8_t)priority);
 }
 
 /* ------ The gate ------ */
@@ -432,6 +449,12 @@ twin_end_segment(struct twin *t, struct twin_job *job)
 	}
 	vec_push(&job->ends_ns, t->now_ns);
 	job->n_iterations++;
+	if (t->priority) {
+		uint32_t id = (uint32_t)(job - t->jobs);
+
+		t->jobs[(id + 1) % t->n_jobs].priority =
+			t->priority(id, job->n_iterations - 1);
+	}
 	if (spec->max_iterations && job->n_iterations == spec->max_iterations) {
 		twin_leave(t, job);
 		return;
@@ -598,6 +621,7 @@ twin_add(struct twin *t, const struct engine_job *spec, uint64_t seed)
 	struct twin_job *job = &t->jobs[t->n_jobs];
 
 	job->spec = spec;
+	job->priority = spec->priority;
 	job->base_ns = (double)spec->arrival_ns + (double)spec->shift_ns;
 	job->start_ns = job->base_ns;
 	job->end_ns = -1;

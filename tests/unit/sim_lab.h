@@ -32,6 +32,7 @@ struct lab_flows {
 
 struct lab {
 	struct engine *engine;
+	uint32_t n_jobs; /* Counted by tests that need it. */
 	VEC(struct lab_iteration) iterations;
 	VEC(struct lab_flows) flows;
 };

@@ -219,6 +219,35 @@ a_cap_below_the_share_leaves_the_rest_to_others(void **state)
 	lab_close(&lab);
 }
 
+/* Two parts over a link each; on link 1 another job takes half. */
+static void
+a_flow_split_over_paths_ends_with_its_last_part(void **state)
+{
+	static const double two_links[] = { 50e9, 50e9 };
+	static const uint32_t links[] = { 0, 1 };
+	struct lab lab;
+	struct engine_config config = lab_config(&lab, two_links, 2);
+	const struct engine_flow parts[] = {
+		{ .links = links, .n_links = 1, .bytes = 62.5e6, .weight = 1 },
+		{ .links = links + 1, .n_links = 1, .bytes = 62.5e6, .weight = 1 },
+	};
+	struct lab_job j;
+
+	(void)state;
+	lab_open(&lab, &config);
+	lab_job_init(&j, 0, links + 1, 1, 125e6);
+	j.job.max_iterations = 1;
+	lab_add(&lab, &j);
+	j.segment.flows = parts;
+	j.segment.n_flows = 2;
+	lab_add(&lab, &j);
+	engine_run(lab.engine, ENGINE_NEVER);
+	assert_near(lab_iteration_ns(&lab, 1, 0), 20e6, 1e-3); /* 10 and 20. */
+	assert_near(lab_iteration_ns(&lab, 0, 0), 30e6, 1e-3);
+	assert_int_equal(lab.flows.n, 2); /* Communication, not parts. */
+	lab_close(&lab);
+}
+
 static double
 triple_for_job_1(void *ctx, uint32_t job, uint64_t iteration, uint32_t segment)
 {
@@ -521,6 +550,7 @@ main(void)
 			flows_without_bytes_or_links_take_no_time_unless_capped),
 		cmocka_unit_test(segments_follow_each_other),
 		cmocka_unit_test(a_cap_below_the_share_leaves_the_rest_to_others),
+		cmocka_unit_test(a_flow_split_over_paths_ends_with_its_last_part),
 		cmocka_unit_test(the_weight_hook_divides_the_link),
 		cmocka_unit_test(
 			jitter_has_the_spread_asked_for_and_belongs_to_its_job),

@@ -24,6 +24,25 @@ draw_weight(void *ctx, uint32_t job, uint64_t iteration, uint32_t segment)
 	return 0.25 + (double)(x % 1000) / 250;
 }
 
+/* One of three priorities; every other iteration brings another one. */
+static uint8_t
+draw_priority(uint32_t job, uint64_t iteration)
+{
+	return (uint8_t)(rng_mix(rng_mix(job) ^ (iteration / 2)) % 3 * 100);
+}
+
+/* Sets that of the next job, whose flows may be sending. */
+static void
+change_priority(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
+		double end_ns)
+{
+	struct lab *lab = ctx;
+
+	lab_on_iteration(ctx, job, iteration, start_ns, end_ns);
+	engine_job_set_priority(lab->engine, (job + 1) % lab->n_jobs,
+				draw_priority(job, iteration));
+}
+
 /* ------ Engine and twin  */
 
 /* Adds the jobs from 'from' on that are (not) late; returns the next one. */
@@ -38,6 +57,7 @@ add_jobs(struct workload_case *c, struct lab *lab, struct twin *twin, uint32_t f
 			c->jobs[from].arrival_ns = now_ns;
 		assert_int_equal(engine_add_job(lab->engine, &c->jobs[from], &id), 0);
 		assert_int_equal(id, from);
+		lab->n_jobs++;
 		twin_add(twin, &c->jobs[from], seed);
 	}
 	return from;
@@ -94,7 +114,7 @@ compare_links(const struct lab *lab, const struct twin *twin)
 }
 
 static void
-run_both(uint64_t seed, bool measured)
+run_both(uint64_t seed, bool measured, bool has_priorities)
 {
 	struct workload_case c;
 	struct engine_config config;
@@ -110,8 +130,14 @@ run_both(uint64_t seed, bool measured)
 		config.observer.on_flows = NULL; /* Lets the engine look ahead. */
 	if (seed % 4 == 0)
 		config.observer.flow_weight = draw_weight;
+	if (has_priorities && seed % 2 == 0)
+		config.observer.on_iteration = change_priority;
+	for (uint32_t j = 0; j < c.n_jobs && has_priorities; j++)
+		c.jobs[j].priority = draw_priority(j, 0);
 	lab_open(&lab, &config);
 	twin_init(&twin, c.capacity_bps, c.n_links);
+	if (has_priorities && seed % 2 == 0)
+		twin.priority = draw_priority;
 	twin.flow_weight = config.observer.flow_weight;
 
 	n = add_jobs(&c, &lab, &twin, 0, false, 0, seed);
@@ -137,7 +163,7 @@ iterations_end_when_the_naive_twin_ends_them(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 0; seed < N_WORKLOADS; seed++)
-		run_both(seed, false);
+		run_both(seed, false, false);
 }
 
 static void
@@ -145,7 +171,15 @@ links_see_what_the_naive_twin_sees(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 0; seed < N_WORKLOADS; seed++)
-		run_both(seed, true);
+		run_both(seed, true, false);
+}
+
+static void
+so_they_do_with_priorities(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < N_WORKLOADS; seed++)
+		run_both(seed, seed % 3 == 1, true);
 }
 
 /* Links wide enough for all possible demand: pacing cannot matter. */
@@ -196,6 +230,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(iterations_end_when_the_naive_twin_ends_them),
 		cmocka_unit_test(links_see_what_the_naive_twin_sees),
+		cmocka_unit_test(so_they_do_with_priorities),
 		cmocka_unit_test(the_gate_changes_nothing_where_nothing_contends),
 	};
 

@@ -29,6 +29,7 @@ draw_endless(struct workload_case *c, uint64_t seed)
 		job->max_iterations = 0;
 		job->jitter_frac = 0;
 		job->pacing = ENGINE_PACE_FREE;
+		job->priority = seed % 3 == 0 ? (uint8_t)(j % 2) : 0;
 	}
 }
 
