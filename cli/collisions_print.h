@@ -2,8 +2,8 @@
 /*
  * collisions_print.h - the flows that meet on links, for people and for programs
  *
- * As scheduler/live/collisions.h finds them: which flows, by which hash, and which other
- * path has room.
+ * As scheduler/live/collisions.h finds them: which flows, by which hash, and which
+ * other path has room.
  */
 #ifndef CLI_COLLISIONS_PRINT_H
 #define CLI_COLLISIONS_PRINT_H

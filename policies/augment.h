@@ -37,8 +37,9 @@ struct augment {
 	uint32_t (*choose)(void *ctx, const struct pol_view *view,
 			   const struct pol_plan *plans, uint32_t n);
 	/*
-	 * The cost of a plan, quickly: 0 is the best there is.  From the chosen plan on,
-	 * its jobs are placed anew one by one while that costs less.  NULL: they are not.
+	 * The cost of a plan, quickly: 0 is the best there is.  From the chosen plan
+	 * on, its jobs are placed anew one by one while that costs less.  NULL: they
+	 * are not.
 	 */
 	double (*judge)(void *ctx, const struct pol_view *view,
 			const struct pol_plan *plan);
@@ -53,7 +54,7 @@ struct augment_room {
 	/* By node: free without movers; as the policy placed them; as placed here. */
 	VEC(uint32_t) room, theirs, ours;
 	VEC(uint32_t) nodes, racks; /* In random order; nodes of a rack are adjacent. */
-	VEC(uint32_t) rack_ends; /* By rack: where its next node goes in 'nodes'. */
+	VEC(uint32_t) rack_ends;    /* By rack: where its next node goes in 'nodes'. */
 	VEC(uint32_t) scratch;
 	const uint32_t *parts; /* By node, borrowed; NULL: there are no parts. */
 	void *place;           /* State of a placement; owned. */
@@ -72,8 +73,8 @@ uint32_t augment_vary(struct augment_room *room, const struct pol_view *view,
 		      uint32_t n, uint32_t n_max);
 
 /*
- * Fills 'plan' with 'base' but for one of the jobs that augment_vary() would place anew,
- * at random.  Returns false if there is no such plan.  O(nodes + pieces).
+ * Fills 'plan' with 'base' but for one of the jobs that augment_vary() would place
+ * anew, at random.  Returns false if there is no such plan.  O(nodes + pieces).
  */
 bool augment_vary_one(struct augment_room *room, const struct pol_view *view,
 		      const struct pol_place *scatters, const void *state,

@@ -100,8 +100,8 @@ uint32_t policy_decide(struct policy *policy, const struct pol_view *view,
 		       struct pol_plan *plans, uint32_t n_max);
 
 /*
- * Fills 'plan' with one that is as good to the policy as 'base', one of those it decided,
- * with one job elsewhere.  Returns false if there is none.
+ * Fills 'plan' with one that is as good to the policy as 'base', one of those it
+ * decided, with one job elsewhere.  Returns false if there is none.
  */
 bool policy_vary(struct policy *policy, const struct pol_view *view,
 		 const struct pol_plan *base, struct pol_plan *plan);

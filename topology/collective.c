@@ -224,6 +224,28 @@ out:
 	return r;
 }
 
+int
+collective_flows_split(struct collective_flows *flows, uint32_t n_connections)
+{
+	struct collective_flow *cut;
+	size_t n;
+
+	if (!n_connections)
+		return -EINVAL;
+	if ((double)flows->n * n_connections > COLLECTIVE_MAX_FLOWS)
+		return -E2BIG;
+	n = flows->n * n_connections;
+	cut = xcalloc(n + 1, sizeof *cut);
+	for (size_t i = 0; i < n; i++) {
+		cut[i] = flows->flows[i / n_connections];
+		cut[i].bytes /= n_connections;
+	}
+	free(flows->flows);
+	flows->flows = cut;
+	flows->n = n;
+	return 0;
+}
+
 void
 collective_flows_fini(struct collective_flows *flows)
 {

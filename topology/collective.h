@@ -79,6 +79,15 @@ int collective_make(const struct topo *topo, enum collective kind,
 		    struct collective_flows *ret_flows);
 void collective_flows_fini(struct collective_flows *flows);
 
+/*
+ * Splits each flow over 'n_connections' equal ones, as transports with several
+ * connections or queue pairs per peer do; the flow ends with the last of them.  They
+ * follow each other in the list, so that with consecutive source ports the connections
+ * of a pair of hosts use all rails alike.  Returns 0, or with 'flows' unchanged -EINVAL
+ * for 0 connections, or -E2BIG.
+ */
+int collective_flows_split(struct collective_flows *flows, uint32_t n_connections);
+
 /* The load of a job on one link, as a multiple of the rate of its interfaces. */
 struct footprint_entry {
 	uint32_t link;

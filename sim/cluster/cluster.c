@@ -11,11 +11,11 @@
 #include "lib/base/sort.h"
 #include "policies/stages.h"
 
-/* The loop's state of a job, beyond what policies see. */
 /* Chosen: the search ends after so many jobs placed anew that gained less than this. */
 #define SEARCH_FAILURES 32
 #define SEARCH_GAIN     1e-3
 
+/* The loop's state of a job, beyond what policies see. */
 struct run {
 	double speed;   /* Work per second, once it works. */
 	double works_s; /* End of its start. */

@@ -21,11 +21,11 @@
  *
  * Among equals the first plan is taken.  No plan is better than one without shared
  * links, so the first of those is taken without evaluating the others.  Above
- * FABRIC_MANY jobs in a component, antiphase runs no simulation, as a difference between
- * short windows would be chance, and takes the plan that costs least: by the harm of all
- * links with the paths that would be chosen (fabric_paths.h), or, if flows are hashed,
- * by the expected overlap (fabric_overlap()).  By that harm the jobs of the chosen plan
- * are then placed anew one by one (augment.h).
+ * FABRIC_MANY jobs in a component, antiphase runs no simulation, as a difference
+ * between short windows would be chance, and takes the plan that costs least: by the
+ * harm of all links with the paths that would be chosen (fabric_paths.h), or, if flows
+ * are hashed, by the expected overlap (fabric_overlap()).  By that harm the jobs of the
+ * chosen plan are then placed anew one by one (augment.h).
  */
 #include <math.h>
 
@@ -212,7 +212,8 @@ fabric_work(struct fabric *fabric)
 		.ctx = fabric,
 		.rates = fabric_rates,
 		.worked = fabric->opts.measure ? fabric_worked : NULL,
-		.augment = { .ctx = fabric, .choose = chooses ? choose : NULL,
+		.augment = { .ctx = fabric,
+			     .choose = chooses ? choose : NULL,
 			     .judge = fabric->paths && chooses ? judge : NULL },
 	};
 }

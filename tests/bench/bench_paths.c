@@ -3,9 +3,10 @@
  * bench_paths.c - what a path plan gains, and what it takes
  *
  * Jobs of 2 to 12 hosts are scattered over leaves of 8 hosts of 50 Gb/s, at random by
- * seed; duty 0.2 to 0.5, periods 80 to 600 ms, jitter 1 %.  Small fabrics: mean slowdown
- * by the engine over ten placements, with paths drawn by hashing and with chosen ones.
- * Large fabrics: processor time of a plan of all jobs, and of the paths of one arrival.
+ * seed; duty 0.2 to 0.5, periods 80 to 600 ms, jitter 1 %.  Small fabrics: mean
+ * slowdown by the engine over ten placements, with paths drawn by hashing and with
+ * chosen ones. Large fabrics: processor time of a plan of all jobs, and of the paths of
+ * one arrival.
  */
 #include <stdio.h>
 #include <stdlib.h>

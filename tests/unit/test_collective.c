@@ -504,6 +504,56 @@ with_rails_a_ring_loads_every_interface_alike(void **state)
 	topo_unref(topo);
 }
 
+/* Two rails: the ports of a pair of hosts are r0 r1 r0 r1 r0 r1. */
+static void
+split_flows_load_interfaces_as_whole_ones_do(void **state)
+{
+	const struct gen_rail o = { .n_groups = 2, .hosts_per_group = 4, .n_rails = 2 };
+	const uint32_t hosts[] = { 0, 1, 2, 5, 6 };
+	struct collective_flows flows;
+	struct footprint whole, split;
+	struct routes *routes;
+	struct topo *topo;
+	struct sums s;
+
+	(void)state;
+	assert_int_equal(gen_rail(&o, &topo, NULL), 0);
+	routes = routes_new(topo, 1);
+	assert_int_equal(collective_make(topo, COLLECTIVE_RING, hosts, 5, 1000, &flows),
+			 0);
+	assert_int_equal(footprint_make(routes, &flows, 0, &whole, NULL), 0);
+	assert_int_equal(collective_flows_split(&flows, 0), -EINVAL);
+	assert_int_equal(collective_flows_split(&flows, COLLECTIVE_MAX_FLOWS), -E2BIG);
+	assert_int_equal(flows.n, 5 * 2);
+	assert_int_equal(collective_flows_split(&flows, 1), 0);
+	assert_int_equal(flows.n, 5 * 2);
+	assert_int_equal(collective_flows_split(&flows, 3), 0);
+	assert_int_equal(flows.n, 5 * 2 * 3);
+	assert_near(flows.nic_bytes, 2 * 0.8 * 1000 / 2, 1e-9);
+	s = sum_up(topo, &flows);
+	assert_near(s.all, 2 * 4 * 1000, 1e-9);
+	for (size_t i = 0; i < flows.n; i++) {
+		assert_int_equal(flows.flows[i].source, flows.flows[i / 6 * 6].source);
+		assert_near(flows.flows[i].bytes, flows.nic_bytes / 3, 1e-9);
+	}
+	assert_int_equal(footprint_make(routes, &flows, 0, &split, NULL), 0);
+	for (size_t i = 0; i < whole.n; i++) {
+		const struct footprint_entry *e = &whole.entries[i];
+		const struct topo_link *link = topo_link(topo, e->link);
+
+		if (topo_node(topo, link->from)->kind != TOPO_HOST)
+			continue;
+		assert_near(footprint_find(&split, e->link)->factor, e->factor, 1e-12);
+		assert_int_equal(footprint_find(&split, e->link)->n_flows,
+				 3 * e->n_flows);
+	}
+	footprint_fini(&whole);
+	footprint_fini(&split);
+	collective_flows_fini(&flows);
+	routes_free(routes);
+	topo_unref(topo);
+}
+
 static void
 over_a_sprayed_fabric_loads_are_shares(void **state)
 {
@@ -613,6 +663,7 @@ main(void)
 		cmocka_unit_test(footprints_add_up_to_the_bytes_times_the_hops),
 		cmocka_unit_test(with_rails_a_ring_loads_every_interface_alike),
 		cmocka_unit_test(over_a_sprayed_fabric_loads_are_shares),
+		cmocka_unit_test(split_flows_load_interfaces_as_whole_ones_do),
 		cmocka_unit_test(footprint_names_the_pair_that_cannot_reach_each_other),
 	};
 

@@ -63,8 +63,8 @@ static const struct reason_words words[N_REASONS] = {
 	},
 	[REASON_ROUTED_APART] = {
 		"routed-apart",
-		"On the paths chosen for its flows or for those of others, it shares no link "
-		"that could be exceeded.",
+		"On the paths chosen for its flows or for those of others, it shares no "
+		"link that could be exceeded.",
 		"",
 	},
 	[REASON_NO_HOSTS] = {

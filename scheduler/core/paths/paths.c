@@ -406,8 +406,10 @@ paths_improve(struct link_loads *loads, const struct topo *topo, struct routes *
 		if (!jobs[j].is_fixed)
 			error = list_flows(&s, j);
 	if (error == 0) {
-		*ret_counts = (struct paths_counts){ .n_flows = s.flows.n,
-						     .harm_before = link_loads_total_harm(loads) };
+		*ret_counts =
+			(struct paths_counts){ .n_flows = s.flows.n,
+					       .harm_before =
+						       link_loads_total_harm(loads) };
 		sort_items(s.flows.items, s.flows.n, compare_loads);
 		descend(&s, n_rounds);
 		redraw(&s, opts->n_redraws);

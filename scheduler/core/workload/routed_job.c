@@ -25,25 +25,6 @@ scale_to_one_byte(struct collective_flows *flows)
 	flows->nic_bytes = 1;
 }
 
-/* Each flow becomes one flow for each of its connections. */
-static void
-split_flows(const struct work_job *job, struct collective_flows *flows)
-{
-	uint32_t n = job->n_connections;
-	struct collective_flow *split;
-
-	if (n < 2)
-		return;
-	split = xcalloc(flows->n * n + 1, sizeof *split);
-	for (size_t i = 0; i < flows->n * n; i++) {
-		split[i] = flows->flows[i / n];
-		split[i].bytes /= n;
-	}
-	free(flows->flows);
-	flows->flows = split;
-	flows->n *= n;
-}
-
 /*
  * The flows with their paths.  A flow over tiers that spray or route adaptively becomes
  * parts: one for each of its paths, of equal bytes and weights.  Where these tiers are
@@ -156,8 +137,10 @@ routed_job_make(const struct work_job *job, const uint32_t *hosts,
 		return r;
 	if (routed.flows.n)
 		scale_to_one_byte(&routed.flows);
-	split_flows(job, &routed.flows);
-	r = note_paths(job, routes, &routed);
+	if (job->n_connections > 1)
+		r = collective_flows_split(&routed.flows, job->n_connections);
+	if (r == 0)
+		r = note_paths(job, routes, &routed);
 	if (r == 0 && !routed.paths)
 		r = footprint_make(routes, &routed.flows, job->first_port,
 				   &routed.footprint, NULL);

@@ -123,7 +123,7 @@ struct routed_job {
 
 /*
  * Routes 'job' on 'hosts' (job->n_hosts_wanted of them).  Returns 0, -EHOSTUNREACH, or
- * -EINVAL for a repeated host, for paths that are not as many as the job's connections,
+ * -E2BIG for too many flows, -EINVAL for a repeated host, for paths that are not as many as the job's connections,
  * or for paths on a fabric that does not hash everywhere.  Release with
  * routed_job_fini().  On one host there are no flows: the traffic stays within the host
  * and takes no time.
