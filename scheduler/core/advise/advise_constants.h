@@ -87,6 +87,18 @@
 /* Placements that CASSINI draws to find ten different ones. */
 #define PLACE_MAX_DRAWS 40
 
+/* ---- Moves ----------------------------------------------------------------------- */
+
+/* Steps tried by one search; jobs and racks that it considers; places tried a job. */
+#define MOVES_TRIES	  2000
+#define MOVES_MAX_JOBS	  64
+#define MOVES_MAX_RACKS	  16
+#define MOVES_PLACES	  4
+#define MOVES_PLACE_TRIES 60
+/* Steps that are predicted before the best one is taken, and steps of one advice. */
+#define MOVES_PREDICTED 3
+#define MOVES_MAX_STEPS 8
+
 /* ---- Fragmentation --------------------------------------------------------------- */
 
 /* Flows of the simulation of one packed job, about: a few milliseconds. */

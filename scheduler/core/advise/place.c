@@ -147,6 +147,21 @@ place_unroute(const struct place *place, uint32_t job, struct routed_job *routed
 	paths_unload(place->loads, &pj);
 }
 
+/* Takes the hosts that 'pj' has; it is on its links already. */
+static void
+occupy(struct place *place, uint32_t job)
+{
+	const struct work_job *wj = &place->workload->jobs[job];
+	struct place_job *pj = &place->jobs[job];
+
+	pj->is_put = true;
+	for (uint32_t i = 0; i < wj->n_hosts_wanted; i++) {
+		place->free_slots[pj->hosts[i]] -= wj->slots_per_host;
+		place->n_guests[pj->hosts[i]]++;
+	}
+	refresh_neighbors(place, &pj->routed.footprint);
+}
+
 int
 place_put(struct place *place, uint32_t job, const uint32_t *hosts)
 {
@@ -158,21 +173,22 @@ place_put(struct place *place, uint32_t job, const uint32_t *hosts)
 	r = place_route(place, job, hosts, &pj->routed);
 	if (r < 0)
 		return r;
-	pj->is_put = true;
 	pj->hosts = xmemdup(hosts, wj->n_hosts_wanted, sizeof *hosts);
 	sort_items(pj->hosts, wj->n_hosts_wanted, sort_by_u32);
-	for (uint32_t i = 0; i < wj->n_hosts_wanted; i++) {
-		place->free_slots[hosts[i]] -= wj->slots_per_host;
-		place->n_guests[hosts[i]]++;
-	}
-	refresh_neighbors(place, &pj->routed.footprint);
+	occupy(place, job);
 	return 0;
 }
 
-void
-place_remove(struct place *place, uint32_t job)
+struct place_lifted {
+	uint32_t *hosts; /* Owned, as the next. */
+	struct routed_job routed;
+};
+
+struct place_lifted *
+place_lift(struct place *place, uint32_t job)
 {
 	const struct work_job *wj = &place->workload->jobs[job];
+	struct place_lifted *lifted = xcalloc(1, sizeof *lifted);
 	struct place_job *pj = &place->jobs[job];
 
 	BUG_ON(!pj->is_put);
@@ -182,11 +198,40 @@ place_remove(struct place *place, uint32_t job)
 	}
 	place_unroute(place, job, &pj->routed);
 	refresh_neighbors(place, &pj->routed.footprint);
-	routed_job_fini(&pj->routed);
-	free(pj->hosts);
-	pj->hosts = NULL;
-	pj->worst = 0;
-	pj->is_put = false;
+	lifted->hosts = pj->hosts;
+	lifted->routed = pj->routed;
+	*pj = (struct place_job){ 0 };
+	return lifted;
+}
+
+void
+place_return(struct place *place, uint32_t job, struct place_lifted *lifted)
+{
+	struct place_job *pj = &place->jobs[job];
+	struct paths_job paths = paths_job_of(place, job, &pj->routed);
+
+	BUG_ON(pj->is_put);
+	pj->hosts = lifted->hosts;
+	pj->routed = lifted->routed;
+	paths_load(place->loads, &paths);
+	occupy(place, job);
+	free(lifted);
+}
+
+void
+place_lifted_free(struct place_lifted *lifted)
+{
+	if (!lifted)
+		return;
+	free(lifted->hosts);
+	routed_job_fini(&lifted->routed);
+	free(lifted);
+}
+
+void
+place_remove(struct place *place, uint32_t job)
+{
+	place_lifted_free(place_lift(place, job));
 }
 
 int
@@ -236,6 +281,12 @@ const struct routed_job *
 place_routed_job(const struct place *place, uint32_t job)
 {
 	return place->jobs[job].is_put ? &place->jobs[job].routed : NULL;
+}
+
+double
+place_bound(const struct place *place, uint32_t job)
+{
+	return 1 + place->jobs[job].worst;
 }
 
 const struct link_loads *

@@ -48,6 +48,15 @@ void place_free(struct place *place); /* Accepts NULL. */
 int place_put(struct place *place, uint32_t job, const uint32_t *hosts);
 void place_remove(struct place *place, uint32_t job);
 
+/* A job that is taken off its hosts and links for a while. */
+struct place_lifted;
+
+/* As place_remove(), but keeps hosts and paths for place_return(). */
+struct place_lifted *place_lift(struct place *place, uint32_t job);
+/* Puts the job back as it was, and frees 'lifted'. */
+void place_return(struct place *place, uint32_t job, struct place_lifted *lifted);
+void place_lifted_free(struct place_lifted *lifted); /* Accepts NULL. */
+
 /*
  * Improves the paths of all jobs that are PLACE_CHOSEN together.  Returns 0 or
  * -EHOSTUNREACH.
@@ -64,6 +73,9 @@ void place_set_free_slots(struct place *place, uint32_t host, int64_t n_slots);
 /* NULL if it is not placed; borrowed until place_remove(). */
 const uint32_t *place_hosts(const struct place *place, uint32_t job);
 const struct routed_job *place_routed_job(const struct place *place, uint32_t job);
+
+/* The bound of a placed job's slowdown (link_loads.h). */
+double place_bound(const struct place *place, uint32_t job);
 
 /* The loads of all placed jobs; borrowed. */
 const struct link_loads *place_link_loads(const struct place *place);

@@ -77,6 +77,11 @@ struct work_job {
 	 */
 	uint32_t *paths;
 	size_t n_paths;
+	/* Whether a running job may be moved, and the time that it loses by that; moves.h. */
+	bool is_movable, has_move_cost;
+	int64_t move_cost_ns;
+	/* Remaining time, known or predicted, and time run so far; 0: unknown. */
+	int64_t left_ns, ran_ns;
 };
 
 struct workload {
