@@ -146,7 +146,10 @@ saw_declared(const struct advice_doc_job *job, struct strbuf *text)
 		return;
 	}
 	strbuf_puts(text, job->placed_by_us ? "We place it on " : "It runs on ");
-	put_hosts(text, job);
+	if (job->is_moved)
+		hostlist_fold(job->move.from, job->move.n_from, text);
+	else
+		put_hosts(text, job);
 	strbuf_puts(text, ". ");
 }
 
@@ -157,6 +160,8 @@ shares_text(const struct advice_doc_job *job)
 		return "Packed as usual it would share";
 	if (strcmp(job->reason, reason_name(REASON_ROUTED_APART)) == 0)
 		return "On hashed paths it would share";
+	if (job->is_moved)
+		return "On its new hosts it will share";
 	return "It shares";
 }
 
@@ -225,6 +230,26 @@ advise_places(const struct advice_doc_job *job, struct strbuf *text)
 }
 
 static void
+advise_move(const struct advice_doc_job *job, struct strbuf *text)
+{
+	const struct advice_doc_move *move = &job->move;
+
+	strbuf_printf(text, "Move %zu of its %zu workers: go on on ", move->n_workers,
+		      job->n_hosts);
+	put_hosts(text, job);
+	if (*move->with)
+		strbuf_printf(text, ", while %s moves, too", move->with);
+	strbuf_printf(
+		text,
+		". The job loses %.0f s by that. In goodput (weight times seconds) "
+		"the move%s cost%s %.0f and gain%s %.0f while the jobs run; %s paid "
+		"back after %.0f s. ",
+		move->lost_s, *move->with ? "s" : "", *move->with ? "" : "s",
+		move->goodput_lost_s, *move->with ? "" : "s", move->goodput_gained_s,
+		*move->with ? "they have" : "it has", move->payback_s);
+}
+
+static void
 advise_shift(const struct advice_doc *doc, const struct advice_doc_job *job,
 	     struct strbuf *text)
 {
@@ -280,6 +305,8 @@ put_advice(const struct advice_doc *doc, const struct advice_doc_job *job,
 			put_hosts(&text, job);
 			strbuf_puts(&text, ". ");
 		}
+		if (job->is_moved)
+			advise_move(job, &text);
 		advice_paths_put(job, &text);
 		advise_shift(doc, job, &text);
 	}

@@ -28,7 +28,8 @@ advice_request_run(const struct advice_request *question, const struct cli_verb 
 		.opts = { .policy = (enum advise_policy)words_index(
 				  question->policy, advise_policy_names),
 			  .seed = (uint64_t)question->seed,
-			  .max_slowdown = question->max_slowdown },
+			  .max_slowdown = question->max_slowdown,
+			  .moves_per_hour = question->moves_per_hour },
 	};
 	if (question->levers &&
 	    advise_levers_read(question->levers, &answer->opts.levers, err) < 0)

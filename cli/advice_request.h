@@ -11,6 +11,7 @@
 #include "cli/inputs.h"
 #include "lib/base/cli.h"
 #include "scheduler/core/advise/advise.h"
+#include "scheduler/core/advise/moves.h"
 
 struct err;
 
@@ -23,11 +24,13 @@ struct advice_request {
 	const char *levers;   /* As advise_levers_read(); NULL: all. */
 	int64_t seed;
 	double max_slowdown;
+	double moves_per_hour; /* Share of the running jobs. */
 };
 
 #define ADVICE_REQUEST_DEFAULTS                                       \
 	{                                                             \
-		.policy = "antiphase", .seed = 1, .max_slowdown = 1.5 \
+		.policy = "antiphase", .seed = 1, .max_slowdown = 1.5, \
+		.moves_per_hour = MOVES_SHARE_PER_HOUR                 \
 	}
 
 /* clang-format off */
@@ -44,7 +47,11 @@ struct advice_request {
 		"policy of the advice (default: antiphase)",                          \
 		.words = advise_policy_names),                                        \
 	CLI_OPT("levers", 0, CLI_STR, &(q)->levers, "LIST",                           \
-		"what antiphase may change: place, path, time (default: all)"),       \
+		"what antiphase may change: place, path, time, move (default: all)"),       \
+	CLI_OPT("moves-per-hour", 0, CLI_NUM, &(q)->moves_per_hour, "SHARE",          \
+		"share of the running jobs that may be moved in an hour, of those "   \
+		"that are movable (default: 0.1)",                                    \
+		.min = 1e-6, .max = 1),                                               \
 	CLI_OPT("max-slowdown", 0, CLI_NUM, &(q)->max_slowdown, "X",                  \
 		"largest slowdown that any job may get (default: 1.5)", .min = 1,     \
 		.max = 1000),                                                         \

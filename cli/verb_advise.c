@@ -60,7 +60,10 @@ add_job(struct table *t, const struct advice_doc_job *job)
 		return;
 	}
 	hostlist_fold(job->hosts, job->n_hosts, &hosts);
-	table_cell(t, "%s%s", hosts.text, job->placed_by_us ? " *" : "");
+	table_cell(t, "%s%s", hosts.text,
+		   job->placed_by_us ? " *"
+		   : job->is_moved   ? " +"
+				     : "");
 	table_cell(t, "%.3f", (double)job->shift_us / 1e3);
 	if (job->slack_us > 0)
 		table_cell(t, "%.3f", (double)job->slack_us / 1e3);
@@ -85,6 +88,28 @@ print_jobs(const struct advice_doc *doc, FILE *out)
 		add_job(&t, &doc->jobs[j]);
 	table_print(&t, out);
 	table_fini(&t);
+}
+
+/* The bills of the moved jobs; those of two jobs that move together once. */
+static void
+print_moves(const struct advice_doc *doc, FILE *out)
+{
+	for (size_t j = 0; j < doc->n_jobs; j++) {
+		const struct advice_doc_job *job = &doc->jobs[j];
+		const struct advice_doc_move *move = &job->move;
+		struct strbuf from = STRBUF_EMPTY;
+
+		if (!job->is_moved)
+			continue;
+		hostlist_fold(move->from, move->n_from, &from);
+		fprintf(out, "+ %s moves from %s%s%s and loses %.0f s", job->name,
+			from.text, *move->with ? ", with " : "", move->with,
+			move->lost_s);
+		fprintf(out,
+			"; goodput in weight x s: cost %.0f, gain %.0f; pays back in %.0f s\n",
+			move->goodput_lost_s, move->goodput_gained_s, move->payback_s);
+		strbuf_free(&from);
+	}
 }
 
 static void
@@ -135,6 +160,7 @@ print_text(const struct advice_doc *doc, bool all_links, FILE *out)
 	}
 	if (any_placed)
 		fprintf(out, "* placed by this advice\n");
+	print_moves(doc, out);
 	if (n_flows)
 		fprintf(out,
 			"%zu flow%s of %zu job%s take%s another path than by hashing: "

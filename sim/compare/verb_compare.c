@@ -108,6 +108,7 @@ report_plan(const struct compare *c, size_t p)
 	if (plan->solve_ns >= 1000000000)
 		fprintf(stderr, "antiphase-sim: %s: planned in %.3f s of CPU time\n",
 			c->names[p], (double)plan->solve_ns / 1e9);
+	sim_plan_report_moves(plan, c->setup.scenario, c->names[p]);
 	for (size_t j = 0; j < plan->n; j++)
 		if (!plan->jobs[j].is_placed)
 			fprintf(stderr,
@@ -259,7 +260,7 @@ run_compare(int argc, char **argv)
 			"policies: none, fair, cassini, antiphase; the first is the "
 			"reference; NAME:PACING sets another pacing"),
 		CLI_OPT("levers", 0, CLI_STR, &args.levers, "LIST",
-			"what antiphase may change: place, path, time (default: all)"),
+			"what antiphase may change: place, path, time, move (default: all)"),
 		CLI_OPT("seeds", 's', CLI_STR, &args.seeds, "LIST",
 			"seeds, such as 1..10 or 1,2,5"),
 		SETUP_OPTS(&args.common, "machine-readable: antiphase.sim-compare/1",

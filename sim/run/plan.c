@@ -2,6 +2,7 @@
 #include "sim/run/plan.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
@@ -135,6 +136,7 @@ plan_advised(const struct scenario *scenario, struct topo *topo, struct routes *
 			continue;
 		error = place(scenario, advice->job, advice->hosts, advice, topo,
 			      routes, planned, err);
+		planned->move_lost_s = advice->move ? advice->move->lost_s : 0;
 		if (pacing == SCENARIO_PACE_NONE)
 			continue;
 		planned->shift_ns = advice->shift_us * 1000;
@@ -169,4 +171,17 @@ sim_plan_make(const struct scenario *scenario, struct topo *topo, struct routes 
 	}
 	*ret_plan = plan;
 	return 0;
+}
+
+void
+sim_plan_report_moves(const struct sim_plan *plan, const struct scenario *scenario,
+		      const char *policy)
+{
+	for (size_t j = 0; j < plan->n; j++)
+		if (plan->jobs[j].move_lost_s > 0)
+			fprintf(stderr,
+				"antiphase-sim: %s: job '%s' moves before its first "
+				"iteration; the %g s that it loses are not in the figures\n",
+				policy, scenario->workload.jobs[j].name,
+				plan->jobs[j].move_lost_s);
 }

@@ -30,6 +30,8 @@ struct sim_plan_job {
 	int64_t shift_ns;
 	enum engine_pacing pacing;
 	bool is_aligned; /* It starts on its grid; see experiment.h. */
+	/* Time that it loses by a move to its hosts, which is not simulated; 0: none. */
+	double move_lost_s;
 };
 
 struct sim_plan {
@@ -41,7 +43,7 @@ struct sim_plan {
 /*
  * Makes the plan of policy number 'policy' of sim_policy_names for a bound scenario.
  * 'levers' are those of struct advise_opts.  'pacing' overrides the scenario and the
- * policy, unless it is UNSET. A job without a place is left out; a job without hosts
+ * policy, unless it is UNSET.  A job without a place is left out; a job without hosts
  * under "none" is an error.  Returns 0 or a negative errno with 'err' filled.  Release
  * with sim_plan_fini().
  */
@@ -50,5 +52,9 @@ int sim_plan_make(const struct scenario *scenario, struct topo *topo,
 		  enum scenario_pacing pacing, struct sim_plan *ret_plan,
 		  struct err *err);
 void sim_plan_fini(struct sim_plan *plan); /* Accepts a zeroed one. */
+
+/* Prints the bill of each move to stderr, as the figures of a run leave it out. */
+void sim_plan_report_moves(const struct sim_plan *plan, const struct scenario *scenario,
+			   const char *policy);
 
 #endif

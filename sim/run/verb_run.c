@@ -231,6 +231,8 @@ run_scenario(const struct run_args *args, const char *path, const char *command)
 			      pacing, &plan, &err);
 	watch_catch_interrupts();
 	if (error == 0)
+		sim_plan_report_moves(&plan, setup.scenario, args->policy);
+	if (error == 0)
 		error = simulate(args, &setup, &plan, command, &experiment, &err);
 	if (error == 0)
 		error = report(args, &setup, &plan, &experiment, command, &err);
@@ -255,7 +257,7 @@ run_run(int argc, char **argv)
 			"policy that places and shifts jobs; none: as the scenario says",
 			.words = sim_policy_names),
 		CLI_OPT("levers", 0, CLI_STR, &args.levers, "LIST",
-			"what antiphase may change: place, path, time (default: all)"),
+			"what antiphase may change: place, path, time, move (default: all)"),
 		CLI_OPT("pacing", 0, CLI_WORDS, &args.pacing, "NAME",
 			"how jobs are kept at their shifts",
 			.words = scenario_pacing_names),

@@ -55,6 +55,97 @@ reads_back_what_it_writes(void **state)
 	}
 }
 
+/* Two jobs across two leaves, of which one moves to the third. */
+static char *
+text_with_a_move(void)
+{
+	struct advise_opts opts = { .policy = ADVISE_ANTIPHASE,
+				    .seed = 7,
+				    .moves_per_hour = 1 };
+	struct advice_set *set;
+	struct advice_doc doc;
+	struct fixture f;
+	size_t length;
+	char *text;
+
+	fixture_init(&f, 3, 2, 1, 50e9);
+	ON(fixture_job(&f, "vgg", 2, 100000, 0.7, 50e9), 0, 2);
+	ON(fixture_job(&f, "bert", 2, 97003, 0.7, 50e9), 1, 3);
+	f.workload.jobs[0].left_ns = f.workload.jobs[1].left_ns = 7200000000000;
+	f.workload.jobs[0].is_movable = true;
+	assert_int_equal(advise(&f.workload, f.topo, f.routes, &opts, &set), 0);
+	advice_doc_from(set, &f.workload, f.topo, &opts, &doc);
+	text = advice_json_text(&doc, &length);
+	advice_doc_fini(&doc);
+	advice_set_free(set);
+	fixture_fini(&f);
+	return text;
+}
+
+static void
+a_move_has_its_bill(void **state)
+{
+	struct strbuf prose = STRBUF_EMPTY;
+	char *text = text_with_a_move(), *again;
+	const struct advice_doc_move *move;
+	struct advice_doc doc;
+	struct err err;
+	size_t length;
+
+	(void)state;
+	assert_int_equal(advice_json_parse("a", text, strlen(text), &doc, &err), 0);
+	again = advice_json_text(&doc, &length);
+	assert_string_equal(text, again);
+	assert_true(doc.jobs[0].is_moved);
+	assert_false(doc.jobs[1].is_moved);
+	move = &doc.jobs[0].move;
+	assert_int_equal(move->n_from, 2);
+	assert_string_equal(move->from[1], "h2");
+	assert_int_equal(move->n_workers, 2);
+	assert_string_equal(move->with, "");
+	assert_near(move->lost_s, 50, 0);
+	assert_near(move->goodput_lost_s, 100, 0);
+	assert_true(move->goodput_gained_s > 200);
+	assert_string_equal(doc.jobs[0].reason, "moved");
+	advice_prose_job(&doc, &doc.jobs[0], &prose);
+	assert_non_null(strstr(prose.text, "Move 2 of its 2 workers"));
+	advice_doc_fini(&doc);
+	strbuf_free(&prose);
+	free(again);
+	free(text);
+}
+
+static void
+a_bad_move_is_refused(void **state)
+{
+	static const char *const cases[][3] = {
+		{ "\"from\": [\"h0\", \"h2\"]", "\"from\": [\"h0\"]",
+		  "expected as many" },
+		{ "\"lost_s\"", "\"lost\"", "unknown key" },
+		{ "\"payback_s\": ", "\"payback_s\": -", "payback_s" },
+		{ "\"workers\": 2", "\"workers\": []", "workers" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char *text = text_with_a_move(), *at = strstr(text, cases[i][0]);
+		struct strbuf bad = STRBUF_EMPTY;
+		struct err err = { .text = "" };
+		struct advice_doc doc;
+
+		assert_non_null(at);
+		strbuf_add(&bad, text, (size_t)(at - text));
+		strbuf_puts(&bad, cases[i][1]);
+		strbuf_puts(&bad, at + strlen(cases[i][0]));
+		assert_true(advice_json_parse("bad.json", bad.text, bad.length, &doc,
+					      &err) < 0);
+		if (!strstr(err.text, cases[i][2]))
+			fail_msg("\"%s\" does not say '%s'", err.text, cases[i][2]);
+		strbuf_free(&bad);
+		free(text);
+	}
+}
+
 static void
 finds_jobs_and_links_by_name(void **state)
 {
@@ -212,6 +303,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_back_what_it_writes),
+		cmocka_unit_test(a_move_has_its_bill),
+		cmocka_unit_test(a_bad_move_is_refused),
 		cmocka_unit_test(finds_jobs_and_links_by_name),
 		cmocka_unit_test(says_what_is_wrong_with_a_file),
 		cmocka_unit_test(every_job_and_link_is_explained_in_five_parts),

@@ -2,8 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/err.h"
 #include "lib/base/rng.h"
 #include "scheduler/core/advise/advise.h"
+#include "scheduler/core/advise/moves.h"
 #include "tests/unit/jobs_fixture.h"
 #include "tests/unit/test.h"
 
@@ -357,6 +359,111 @@ a_waiting_job_is_placed_apart(void **state)
 	fixture_fini(&f);
 }
 
+/* ---- Moves ----------------------------------------------------------------------- */
+
+static struct advice_set *
+ask_moves(struct fixture *f, const struct moves_past *past, size_t n_past, double now_s)
+{
+	struct advise_opts opts = { .policy = ADVISE_ANTIPHASE,
+				    .seed = 1,
+				    .moves_per_hour = 0.5,
+				    .past_moves = past,
+				    .n_past_moves = n_past,
+				    .now_s = now_s };
+	struct advice_set *set = NULL;
+
+	assert_int_equal(advise(&f->workload, f->topo, f->routes, &opts, &set), 0);
+	return set;
+}
+
+/* Two full leaves with a job across both: b has to give way to a, or nothing helps. */
+static void
+two_crossing_jobs(struct fixture *f, bool are_movable, int64_t left_s)
+{
+	fixture_init(f, 3, 4, 1, 50e9);
+	ON(fixture_job(f, "a", 4, 100000, 0.7, 50e9), 0, 1, 4, 5);
+	ON(fixture_job(f, "b", 4, 97003, 0.7, 50e9), 2, 3, 6, 7);
+	for (size_t j = 0; j < 2; j++) {
+		f->workload.jobs[j].is_movable = are_movable;
+		f->workload.jobs[j].left_ns = left_s * 1000000000;
+	}
+}
+
+static void
+a_movable_job_moves_if_that_pays(void **state)
+{
+	struct fixture f;
+	struct advice_set *set;
+	size_t n_moved = 0;
+
+	(void)state;
+	two_crossing_jobs(&f, true, 7200);
+	set = ask_moves(&f, NULL, 0, 0);
+	for (size_t j = 0; j < 2; j++) {
+		const struct advice *advice = &set->items[j];
+
+		if (!advice->move)
+			continue;
+		n_moved++;
+		assert_reason(set, j, REASON_MOVED);
+		/* The third leaf is empty. */
+		assert_int_equal(advice->hosts[0], 8);
+		assert_int_equal(advice->hosts[3], 11);
+		assert_int_equal(advice->move->from[0], j == 0 ? 0 : 2);
+		assert_int_equal(advice->move->n_workers, 4);
+		assert_int_equal(advice->move->with, TOPO_NONE);
+		assert_near(advice->move->lost_s, 70, 1e-9);
+		assert_near(advice->move->cost, 280, 1e-9);
+		assert_true(advice->move->gain > 560);
+		assert_true(advice->move->payback_s < 3600);
+	}
+	assert_int_equal(n_moved, 1);
+	assert_near(set->goodput_after, 1, 0.01);
+	advice_set_free(set);
+	fixture_fini(&f);
+}
+
+static void
+no_job_moves_that_may_not(void **state)
+{
+	const struct moves_past past[] = { { 0, 0, 1e6 }, { 1, 0, 1e6 } };
+
+	(void)state;
+	for (int why = 0; why < 4; why++) {
+		struct fixture f;
+		struct advice_set *set;
+
+		/* Not movable, about to end, just moved, more than the share. */
+		two_crossing_jobs(&f, why != 0, why == 1 ? 100 : 7200);
+		set = ask_moves(&f, past,
+				why == 2   ? 2
+				: why == 3 ? 1
+					   : 0,
+				why == 2 ? 9000 : 10);
+		for (size_t j = 0; j < 2; j++) {
+			assert_null(set->items[j].move);
+			assert_int_equal(set->items[j].hosts[0],
+					 f.workload.jobs[j].hosts[0]);
+		}
+		advice_set_free(set);
+		fixture_fini(&f);
+	}
+}
+
+static void
+levers_are_read_from_a_list(void **state)
+{
+	struct err err = { .text = "" };
+	unsigned levers = 99;
+
+	(void)state;
+	assert_int_equal(advise_levers_read("path,move", &levers, &err), 0);
+	assert_int_equal(levers, ADVISE_PATH | ADVISE_MOVE);
+	assert_true(advise_levers_read("path,mve", &levers, &err) < 0);
+	assert_non_null(strstr(err.text, "did you mean 'move'?"));
+	assert_int_equal(levers, ADVISE_PATH | ADVISE_MOVE);
+}
+
 static void
 a_job_that_fits_nowhere_waits(void **state)
 {
@@ -512,6 +619,9 @@ main(void)
 		cmocka_unit_test(cassini_interleaves_what_has_no_loop),
 		cmocka_unit_test(fair_sharing_changes_nothing),
 		cmocka_unit_test(a_waiting_job_is_placed_apart),
+		cmocka_unit_test(a_movable_job_moves_if_that_pays),
+		cmocka_unit_test(no_job_moves_that_may_not),
+		cmocka_unit_test(levers_are_read_from_a_list),
 		cmocka_unit_test(a_job_that_fits_nowhere_waits),
 		cmocka_unit_test(
 			a_job_is_never_placed_on_hosts_that_cannot_reach_each_other),

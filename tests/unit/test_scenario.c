@@ -104,7 +104,8 @@ every_key_is_read(void **state)
 		      "segment = compute 20 ms + send 100 MB at 40 Gb/s after 5 ms\n"
 		      "segment = compute 1 ms\njitter = 2 %\nweight = 3.5\n"
 		      "arrival = 1 s\nstop = 9 s\nshift = 7 ms\niterations = 40\n"
-		      "port = 77 ; for ECMP\n");
+		      "port = 77 ; for ECMP\nmovable = yes\nmove_cost = 90 s\n"
+		      "remaining = 2 h\nrunning_for = 30 min\n");
 	const struct work_job *job = &s->workload.jobs[0];
 
 	(void)state;
@@ -135,6 +136,10 @@ every_key_is_read(void **state)
 	assert_int_equal(job->shift_ns, 7000000);
 	assert_int_equal(job->max_iterations, 40);
 	assert_int_equal(job->first_port, 77);
+	assert_true(job->is_movable && job->has_move_cost);
+	assert_int_equal(job->move_cost_ns, INT64_C(90000000000));
+	assert_int_equal(job->left_ns, INT64_C(7200000000000));
+	assert_int_equal(job->ran_ns, INT64_C(1800000000000));
 	scenario_free(s);
 }
 
@@ -341,6 +346,9 @@ bad_values_are_refused(void **state)
 		"[job a]\njitter = 300 %\n",
 		"dir/s.ini:2: expected a share such as '2 %' or '0.02', at most 1, not "
 		"'300 %'");
+	assert_refused(
+		"[job a]\nmovable = 1\n",
+		"dir/s.ini:2: expected one of no, yes; not '1'");
 	assert_refused(
 		"[job a]\nweight = 0\n",
 		"dir/s.ini:2: expected a weight above 0 and at most 1e9, not '0'");

@@ -96,6 +96,33 @@ paths_from(struct advice_doc *doc, const struct advice *advice,
 }
 
 static void
+move_from(struct advice_doc *doc, const struct advice *advice,
+	  const struct workload *workload, const struct topo *topo,
+	  struct advice_doc_job *job)
+{
+	const struct advice_move *move = advice->move;
+
+	if (!move)
+		return;
+	job->is_moved = true;
+	job->move = (struct advice_doc_move){
+		.from = xcalloc((size_t)advice->n_hosts + 1, sizeof(char *)),
+		.n_from = advice->n_hosts,
+		.n_workers = move->n_workers,
+		.with = move->with == TOPO_NONE
+				? ""
+				: advice_doc_text(doc, workload->jobs[move->with].name),
+		.lost_s = move->lost_s,
+		.goodput_gained_s = move->gain,
+		.goodput_lost_s = move->cost,
+		.payback_s = move->payback_s,
+	};
+	for (uint32_t i = 0; i < advice->n_hosts; i++)
+		job->move.from[i] =
+			advice_doc_text(doc, topo_node(topo, move->from[i])->name);
+}
+
+static void
 job_from(struct advice_doc *doc, const struct advice *advice,
 	 const struct workload *workload, const struct topo *topo,
 	 struct advice_doc_job *ret_job)
@@ -132,6 +159,7 @@ job_from(struct advice_doc *doc, const struct advice *advice,
 	for (size_t i = 0; i < advice->n_links; i++)
 		out.links[i] = link_from(doc, &advice->links[i], topo);
 	paths_from(doc, advice, workload, topo, &out);
+	move_from(doc, advice, workload, topo, &out);
 	*ret_job = out;
 }
 
@@ -237,6 +265,7 @@ advice_doc_cut(struct advice_doc *doc, size_t n_kept)
 		for (size_t i = 0; i < job->n_paths; i++)
 			free(job->paths[i].hashed_jobs);
 		free(job->paths);
+		free(job->move.from);
 		free(job->places);
 	}
 }

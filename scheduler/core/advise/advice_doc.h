@@ -55,6 +55,16 @@ struct advice_doc_path {
 	size_t n_hashed_jobs;
 };
 
+/* The move of a running job, with its bill; goodput_* are weight times seconds. */
+struct advice_doc_move {
+	const char **from; /* Owned.  'n_from' hosts, those of the job. */
+	size_t n_from, n_workers;
+	const char *with; /* The other job of the bill; "": none. */
+	double lost_s;    /* By this job. */
+	double goodput_gained_s, goodput_lost_s;
+	double payback_s;
+};
+
 /* A place of a waiting job. */
 struct advice_doc_place {
 	const char *nodes; /* As a hostlist. */
@@ -94,6 +104,8 @@ struct advice_doc_job {
 	struct advice_doc_path *paths; /* Owned.  Of flows whose path is chosen. */
 	size_t n_paths;
 	size_t n_connections; /* To each peer; at least 1. */
+	bool is_moved; /* 'move' is known. */
+	struct advice_doc_move move;
 
 	/* Only in antiphase.job_advice/1. */
 	int64_t at_us, valid_until_us; /* Wall clock. */

@@ -67,6 +67,7 @@ struct field {
 	ROW(advice_doc_link, NUM, member, #member, decimals, min, max, 1)
 #define PLACE(member, min, max, decimals) \
 	ROW(advice_doc_place, NUM, member, #member, decimals, min, max, 1)
+#define MOVE(member) ROW(advice_doc_move, NUM, member, #member, 1, 0, MAX_EXACT, 1)
 #define JOB(kind, member, min, max, decimals) \
 	ROW(advice_doc_job, kind, member, #member, decimals, min, max, 1)
 #define DOC(kind, member, min, max, decimals) \
@@ -107,6 +108,16 @@ static const struct field path_fields[] = {
 	ROW(advice_doc_path, NAME, via, "via", EXACT, 0, 0, 1),
 	SIZE(advice_doc_path, number, "path"),
 	ROW(advice_doc_path, SIZE, port, "port", EXACT, 0, 65535, 1),
+};
+
+/* The keys of "move" between "from" and the end. */
+static const struct field move_fields[] = {
+	SIZE(advice_doc_move, n_workers, "workers"),
+	TEXT(advice_doc_move, with, "with"),
+	MOVE(lost_s),
+	MOVE(goodput_gained_s),
+	MOVE(goodput_lost_s),
+	MOVE(payback_s),
 };
 
 /* May be missing: files of older versions have neither this nor "paths". */
@@ -270,6 +281,12 @@ put_file_job(struct jsonw *w, const struct advice_doc_job *job)
 	put_fields(w, job, file_job_fields, N(file_job_fields));
 	put_fields(w, job, connections_field, N(connections_field));
 	put_paths(w, job->paths, job->n_paths);
+	if (job->is_moved) {
+		jsonw_object(w, "move");
+		put_names(w, "from", job->move.from, job->move.n_from);
+		put_fields(w, &job->move, move_fields, N(move_fields));
+		jsonw_end(w);
+	}
 	jsonw_str(w, "reason", job->reason);
 	jsonw_str(w, "text", job->text);
 	jsonw_str(w, "remedy", job->remedy);
@@ -583,6 +600,28 @@ read_path(const struct reader *r, const struct json *object, void *item)
 			  &path->n_hashed_jobs);
 }
 
+/* A job that is not moved has no "move". */
+static int
+read_move(const struct reader *r, const struct json *object, struct advice_doc_job *job)
+{
+	static const char *const others[] = { "from", NULL };
+	const struct json *at = json_find(object, "move");
+
+	job->is_moved = at;
+	if (!at)
+		return 0;
+	if (json_as_object(r->json, at, r->err) < 0 ||
+	    check_keys(r, at, move_fields, N(move_fields), others) < 0 ||
+	    read_names(r, at, "from", &job->move.from, &job->move.n_from) < 0 ||
+	    read_fields(r, at, move_fields, N(move_fields), &job->move) < 0)
+		return -EINVAL;
+	if (job->move.n_from != job->n_hosts)
+		return json_fail(r->json, at, r->err,
+				 "a move from %zu hosts to %zu; expected as many",
+				 job->move.n_from, job->n_hosts);
+	return 0;
+}
+
 /* Ignores the file's text and remedy: this program has its own. */
 static int
 read_reason(const struct reader *r, const struct json *object,
@@ -607,9 +646,10 @@ read_reason(const struct reader *r, const struct json *object,
 static int
 read_file_job(const struct reader *r, const struct json *object, void *item)
 {
-	static const char *const others[] = { "job",    "hosts",  "connections",
-					      "paths",  "reason", "text",
-					      "remedy", "links",  NULL };
+	static const char *const others[] = { "job",   "hosts",  "connections",
+					      "paths", "move",   "reason",
+					      "text",  "remedy", "links",
+					      NULL };
 	static const char *const pacings[] = { "free", "realign", "gate", NULL };
 	static const struct field name[] = {
 		ROW(advice_doc_job, NAME, name, "job", EXACT, 0, 0, 1),
@@ -628,7 +668,7 @@ read_file_job(const struct reader *r, const struct json *object, void *item)
 		    0 ||
 	    read_array(r, object, "paths", true, sizeof *job->paths, read_path,
 		       &job->paths, &job->n_paths) < 0 ||
-	    read_reason(r, object, job) < 0)
+	    read_move(r, object, job) < 0 || read_reason(r, object, job) < 0)
 		return -EINVAL;
 	return read_array(r, object, "links", false, sizeof *job->links,
 			  read_link_of_job, &job->links, &job->n_links);

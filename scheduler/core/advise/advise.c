@@ -18,7 +18,7 @@ const char *const advise_policy_names[N_ADVISE_POLICIES + 1] = { "fair", "cassin
 								 "antiphase", NULL };
 
 /* In the order of their bits. */
-static const char *const lever_names[] = { "place", "path", "time", NULL };
+static const char *const lever_names[] = { "place", "path", "time", "move", NULL };
 
 int
 advise_levers_read(const char *text, unsigned *ret_levers, struct err *err)
@@ -34,7 +34,7 @@ advise_levers_read(const char *text, unsigned *ret_levers, struct err *err)
 		if (index < 0) {
 			err_set(err, NULL, 0, 0,
 				"there is no lever '%.40s'; expected a list of place, "
-				"path and time",
+				"path, time and move",
 				word);
 			err_suggest(err, word, lever_names);
 			free(word);
@@ -112,20 +112,6 @@ plan_cassini(struct plan *plan, const struct advise_ctx *ctx)
 	place_waiting_cassini(plan, ctx);
 	shift_by_cassini(plan, ctx);
 	return 0;
-}
-
-/* True if a plan slows a job beyond the cap, and 'base' does not. */
-static bool
-breaks_cap(const struct plan *plan, const struct plan *base,
-	   const struct advise_ctx *ctx)
-{
-	for (uint32_t j = 0; j < ctx->workload->n; j++) {
-		double after = plan_slowdown(plan, ctx, j);
-
-		if (after > plan_limit(ctx, plan_slowdown(base, ctx, j)))
-			return true;
-	}
-	return false;
 }
 
 static size_t
@@ -222,18 +208,27 @@ are_places_same(const struct plan *a, const struct plan *b,
 	return true;
 }
 
-static void
-predict_unshifted(struct plan *plan, const struct advise_ctx *ctx)
+int
+plan_complete(struct plan *plan, const struct advise_ctx *ctx)
 {
+	int r = place_improve_paths(plan->place, ctx->opts.seed);
+
+	if (r < 0)
+		return r;
+	if (ctx->opts.levers & ADVISE_TIME) {
+		shift_by_prediction(plan, ctx);
+		return 0;
+	}
 	plan_find_components(plan, ctx, TIE_EXCEEDABLE);
 	plan_predict(plan, ctx);
+	return 0;
 }
 
 /*
  * Shifts the jobs at the packed places, at the places of best prediction in two orders,
  * and at CASSINI's, and takes the best outcome.  So the advice is never predicted to be
  * worse than no advice, nor, where its places are tried, than CASSINI's places with the
- * same shifting: placing jobs one by one is greedy.
+ * same shifting: placing jobs one by one is greedy.  Then jobs move from there.
  */
 static int
 plan_antiphase(struct plan *plan, const struct advise_ctx *ctx)
@@ -259,15 +254,15 @@ plan_antiphase(struct plan *plan, const struct advise_ctx *ctx)
 				  !are_places_same(&plans[i], &plans[k], ctx);
 		if (!is_new)
 			continue;
-		r = place_improve_paths(plans[i].place, ctx->opts.seed);
-		if (ctx->opts.levers & ADVISE_TIME)
-			shift_by_prediction(&plans[i], &judging);
-		else
-			predict_unshifted(&plans[i], &judging);
+		r = plan_complete(&plans[i], &judging);
 		judging.reference = &plans[0];
-		if (i > 0 && !breaks_cap(&plans[i], &plans[0], ctx) &&
+		if (i > 0 && !plan_breaks_cap(&plans[i], &plans[0], ctx) &&
 		    is_better_plan(&plans[i], &plans[best], ctx))
 			best = i;
+	}
+	if (r == 0 && (ctx->opts.levers & ADVISE_MOVE)) {
+		judging.paths = attempts[best].paths;
+		r = plan_move_jobs(&plans[best], &judging);
 	}
 	if (r == 0) {
 		*plan = plans[best];
@@ -301,6 +296,8 @@ advise(const struct workload *workload, struct topo *topo, struct routes *routes
 		ctx.opts.n_restarts = ADVISE_RESTARTS;
 	if (!(ctx.opts.effort_flows > 0))
 		ctx.opts.effort_flows = ADVISE_EFFORT_FLOWS;
+	if (!(ctx.opts.moves_per_hour > 0))
+		ctx.opts.moves_per_hour = MOVES_SHARE_PER_HOUR;
 	r = plan_before(&before, &ctx);
 	if (r < 0)
 		goto out;

@@ -22,6 +22,7 @@
 #include "scheduler/core/advise/reason.h"
 
 struct err;
+struct moves_past;
 struct workload;
 struct topo;
 struct routes;
@@ -41,7 +42,8 @@ enum advise_lever {
 	ADVISE_PLACE = 1, /* Where waiting jobs go. */
 	ADVISE_PATH = 2,  /* Which of the equally short paths a flow takes. */
 	ADVISE_TIME = 4,  /* When a job's iterations begin. */
-	ADVISE_ALL_LEVERS = 7,
+	ADVISE_MOVE = 8,  /* Where running jobs that are movable go on; moves.h. */
+	ADVISE_ALL_LEVERS = 15,
 };
 
 /*
@@ -64,6 +66,12 @@ struct advise_opts {
 	const bool *is_fixed;
 	/* By job, borrowed; NULL: none.  Present shifts, to start from. */
 	const int64_t *start_us;
+	/* Share of the running jobs that may be moved in an hour; 0: default. */
+	double moves_per_hour;
+	/* Earlier moves of jobs of the workload, borrowed; and the time now. */
+	const struct moves_past *past_moves;
+	size_t n_past_moves;
+	double now_s;
 };
 
 /* Evidence: one contended link. */
@@ -91,11 +99,25 @@ struct advice_path {
 	size_t n_hashed_jobs;
 };
 
+/*
+ * The move of a running job, and its bill (moves.h).  Two jobs that make room for each
+ * other have one bill.
+ */
+struct advice_move {
+	uint32_t *from;     /* Owned.  Hosts, n_hosts of the advice. */
+	uint32_t n_workers; /* That change hosts. */
+	uint32_t with;      /* The other job of the bill; TOPO_NONE: none. */
+	double lost_s;      /* Time that this job loses. */
+	double gain, cost;  /* Of the bill; weight times seconds. */
+	double payback_s;
+};
+
 struct advice {
 	uint32_t job;    /* Index in the workload. */
 	uint32_t *hosts; /* Owned.  Present or advised hosts; NULL: none. */
 	uint32_t n_hosts;
 	bool placed_by_us; /* It was waiting. */
+	struct advice_move *move; /* Owned.  NULL: none. */
 	/* Owned.  [n_paths], by flow and connection; NULL: all are left to hashing. */
 	struct advice_path *paths;
 	size_t n_paths;

@@ -145,6 +145,8 @@ reason_of(const struct plan *before, const struct plan *plan,
 {
 	if (!advice->hosts)
 		return REASON_NO_HOSTS;
+	if (advice->move)
+		return REASON_MOVED;
 	if (advice->n_links == 0) {
 		struct advice packed = { 0 };
 		bool was_contended, was_routed;
@@ -188,6 +190,26 @@ fill_gain(const struct plan *before, const struct plan *plan,
 	}
 }
 
+/* The move of a job, if it is moved. */
+static void
+fill_move(const struct plan *plan, const struct work_job *wj, struct advice *advice)
+{
+	const struct plan_move *move = &plan->moves[advice->job];
+
+	if (move->n_workers == 0)
+		return;
+	advice->move = xcalloc(1, sizeof *advice->move);
+	*advice->move = (struct advice_move){
+		.from = xmemdup(wj->hosts, wj->n_hosts_wanted, sizeof *wj->hosts),
+		.n_workers = move->n_workers,
+		.with = move->with,
+		.lost_s = move->lost_s,
+		.gain = move->bill.gain,
+		.cost = move->bill.cost,
+		.payback_s = move->bill.payback_s,
+	};
+}
+
 static void
 fill_advice(const struct plan *before, const struct plan *plan,
 	    const struct advise_ctx *ctx, uint32_t job, struct advice *ret_advice)
@@ -206,6 +228,7 @@ fill_advice(const struct plan *before, const struct plan *plan,
 		advice.n_hosts = wj->n_hosts_wanted;
 		advice.pacing = plan->pacing[job];
 		advice_fill_paths(before, plan, ctx, job, &advice);
+		fill_move(plan, wj, &advice);
 		advice.score_before = worst_score(before, ctx, job, true);
 		advice.score_after = worst_score(plan, ctx, job, false);
 	}
@@ -252,6 +275,9 @@ advice_set_free(struct advice_set *set)
 		free(set->items[i].hosts);
 		advice_free_paths(&set->items[i]);
 		free(set->items[i].links);
+		if (set->items[i].move)
+			free(set->items[i].move->from);
+		free(set->items[i].move);
 	}
 	free(set->items);
 	free(set);

@@ -5,6 +5,7 @@
  *	advise.c           the policies
  *	advise_plan.c      plans: a placement with its components and prediction
  *	advise_place.c     where waiting jobs go
+ *	advise_move.c      which jobs move
  *	advise_shift.c     shifts and pacing of one component, by prediction
  *	advise_variants.c  variants for one component, and their prediction
  *	advise_cassini.c   CASSINI's placement and shifts
@@ -18,6 +19,7 @@
 #include <stdint.h>
 
 #include "scheduler/core/advise/advise.h"
+#include "scheduler/core/advise/moves.h"
 #include "scheduler/core/advise/place.h"
 #include "scheduler/core/advise/predict.h"
 #include "scheduler/core/solve/joint.h"
@@ -61,6 +63,14 @@ struct components {
 	size_t n;
 };
 
+/* The step of moves_search.h that moved a job. */
+struct plan_move {
+	uint32_t n_workers; /* 0: it is not moved. */
+	uint32_t with;      /* The other job of the step; TOPO_NONE: none. */
+	double lost_s;
+	struct moves_bill bill;
+};
+
 /* Places, phases and pacing, with their prediction. */
 struct plan {
 	struct place *place; /* Owned. */
@@ -71,6 +81,7 @@ struct plan {
 	double *slowdown;           /* Owned.  Job j in run s: [j * n_seeds + s]. */
 	double *excess_bps;         /* Owned.  By link, at those phases. */
 	enum reason *why;           /* Owned.  By contended job; else N_REASONS. */
+	struct plan_move *moves;    /* Owned.  By job, those that run. */
 	struct components components;
 	bool has_loop;
 };
@@ -79,6 +90,9 @@ struct plan {
 
 /* Starts a plan with the jobs that have hosts, none of them phased. */
 int plan_init(struct plan *plan, const struct advise_ctx *ctx);
+/* The same with other hosts, by job; NULL: not placed. */
+int plan_init_at(struct plan *plan, const struct advise_ctx *ctx,
+		 const uint32_t *const *hosts);
 void plan_fini(struct plan *plan); /* Accepts a zeroed one. */
 
 /* The component of one job, limited to its nearest 'n_max' jobs. */
@@ -121,6 +135,26 @@ double plan_slowdown(const struct plan *plan, const struct advise_ctx *ctx,
 		     uint32_t job);
 /* Sum of weight / slowdown over all placed jobs, over the sum of weights. */
 double plan_goodput(const struct plan *plan, const struct advise_ctx *ctx);
+
+/* True if a plan slows a job beyond the cap, and 'base' does not. */
+bool plan_breaks_cap(const struct plan *plan, const struct plan *base,
+		     const struct advise_ctx *ctx);
+
+/* ---- advise.c ---- */
+
+/*
+ * Completes a plan whose jobs are placed: paths, then shifts and pacing as the levers
+ * say, with their prediction.  Returns 0 or -EHOSTUNREACH.
+ */
+int plan_complete(struct plan *plan, const struct advise_ctx *ctx);
+
+/* ---- advise_move.c ---- */
+
+/*
+ * Moves jobs of a complete plan, whose paths are as in 'ctx', while that pays, and jobs
+ * that wait while that gains.  Returns 0 or -EHOSTUNREACH.
+ */
+int plan_move_jobs(struct plan *plan, const struct advise_ctx *ctx);
 
 /* ---- advise_place.c ---- */
 

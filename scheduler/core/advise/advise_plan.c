@@ -201,7 +201,8 @@ component_predict_jobs(const struct component *component, const struct place *pl
 /* ---- Plans ----------------------------------------------------------------------- */
 
 int
-plan_init(struct plan *plan, const struct advise_ctx *ctx)
+plan_init_at(struct plan *plan, const struct advise_ctx *ctx,
+	     const uint32_t *const *hosts)
 {
 	const struct workload *workload = ctx->workload;
 	size_t n = workload->n;
@@ -214,17 +215,32 @@ plan_init(struct plan *plan, const struct advise_ctx *ctx)
 		.slack_us = xcalloc(n + 1, sizeof(int64_t)),
 		.excess_bps = xcalloc(topo_n_links(ctx->topo) + 1, sizeof(double)),
 		.why = xcalloc(n + 1, sizeof(enum reason)),
+		.moves = xcalloc(n + 1, sizeof(struct plan_move)),
 	};
 	for (uint32_t j = 0; j < n; j++) {
 		plan->why[j] = N_REASONS;
-		if (workload->jobs[j].hosts) {
-			int r = place_put(plan->place, j, workload->jobs[j].hosts);
+		if (hosts[j]) {
+			int r = place_put(plan->place, j, hosts[j]);
 
 			if (r < 0)
 				return r;
 		}
 	}
 	return 0;
+}
+
+int
+plan_init(struct plan *plan, const struct advise_ctx *ctx)
+{
+	const struct workload *workload = ctx->workload;
+	const uint32_t **hosts = xcalloc(workload->n + 1, sizeof *hosts);
+	int r;
+
+	for (size_t j = 0; j < workload->n; j++)
+		hosts[j] = workload->jobs[j].hosts;
+	r = plan_init_at(plan, ctx, hosts);
+	free(hosts);
+	return r;
 }
 
 void
@@ -239,6 +255,7 @@ plan_fini(struct plan *plan)
 	free(plan->slowdown);
 	free(plan->excess_bps);
 	free(plan->why);
+	free(plan->moves);
 	*plan = (struct plan){ 0 };
 }
 
@@ -322,4 +339,17 @@ plan_goodput(const struct plan *plan, const struct advise_ctx *ctx)
 			sum += weight / slowdown;
 	}
 	return weights > 0 ? sum / weights : 0;
+}
+
+bool
+plan_breaks_cap(const struct plan *plan, const struct plan *base,
+		const struct advise_ctx *ctx)
+{
+	for (uint32_t j = 0; j < ctx->workload->n; j++) {
+		double after = plan_slowdown(plan, ctx, j);
+
+		if (after > plan_limit(ctx, plan_slowdown(base, ctx, j)))
+			return true;
+	}
+	return false;
 }

@@ -174,7 +174,17 @@ net_of(const struct moves_step *step)
 	return step->bill.gain - step->bill.cost;
 }
 
-/* Keeps a step among the best; takes over its hosts. */
+static void
+drop(struct search *s, size_t at)
+{
+	for (uint32_t i = 0; i < s->pool.items[at].n_jobs; i++)
+		free(s->pool.items[at].hosts[i]);
+	s->pool.n--;
+	for (size_t i = at; i < s->pool.n; i++)
+		s->pool.items[i] = s->pool.items[i + 1];
+}
+
+/* Keeps a step among the best, one a job; takes over its hosts. */
 static void
 keep(struct search *s, const struct moves_step *step)
 {
@@ -186,11 +196,12 @@ keep(struct search *s, const struct moves_step *step)
 	for (size_t i = s->pool.n - 1; i > at; i--)
 		s->pool.items[i] = s->pool.items[i - 1];
 	s->pool.items[at] = *step;
-	if (s->pool.n > n_max) {
-		s->pool.n--;
-		for (uint32_t i = 0; i < s->pool.items[n_max].n_jobs; i++)
-			free(s->pool.items[n_max].hosts[i]);
-	}
+	/* The worse one of two of the same job. */
+	for (size_t i = 0, n_same = 0; i < s->pool.n; i++)
+		if (s->pool.items[i].jobs[0] == step->jobs[0] && n_same++ > 0)
+			drop(s, i--);
+	if (s->pool.n > n_max)
+		drop(s, n_max);
 }
 
 /* Bills the step whose jobs are at their new hosts. */

@@ -49,7 +49,7 @@ struct moves_opts {
 	uint64_t seed;
 	uint32_t n_allowed; /* Running jobs that a step may move. */
 	size_t n_tries;     /* 0: default. */
-	size_t n_max;       /* Steps to return; 0: one. */
+	size_t n_max;       /* Steps to return, each for another job; 0: one. */
 };
 
 /*

@@ -67,6 +67,12 @@ static const struct reason_words words[N_REASONS] = {
 		"link that could be exceeded.",
 		"",
 	},
+	[REASON_MOVED] = {
+		"moved",
+		"On other hosts, it and the jobs that it shares links with gain more than the "
+		"move costs.",
+		"",
+	},
 	[REASON_NO_HOSTS] = {
 		"no-hosts",
 		"There are not enough free slots.",

@@ -22,6 +22,7 @@ enum reason {
 	REASON_LOOP_GIVEN_UP,     /* CASSINI only: a loop in its affinity graph. */
 	REASON_PLACED_APART,      /* Placed so that it shares no contended link. */
 	REASON_ROUTED_APART,      /* Its paths share no contended link any more. */
+	REASON_MOVED,             /* Moving it pays for what the move costs. */
 	REASON_NO_HOSTS,          /* Not enough free slots. */
 	REASON_CAP,               /* Would slow a job down beyond the cap. */
 	REASON_TAKES_TURNS,       /* No shift helps or lasts, but a gate does. */

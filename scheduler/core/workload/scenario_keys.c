@@ -391,6 +391,37 @@ set_connections(struct scenario_reader *r, const char *value)
 	return read_u32(r, value, 1, WORK_MAX_CONNECTIONS, &r->draft.job.n_connections);
 }
 
+static int
+set_movable(struct scenario_reader *r, const char *value)
+{
+	static const char *const words[] = { "no", "yes", NULL };
+	int i = read_word(r, value, words);
+
+	if (i < 0)
+		return i;
+	r->draft.job.is_movable = i > 0;
+	return 0;
+}
+
+static int
+set_move_cost(struct scenario_reader *r, const char *value)
+{
+	r->draft.job.has_move_cost = true;
+	return read_time(r, value, &r->draft.job.move_cost_ns);
+}
+
+static int
+set_remaining(struct scenario_reader *r, const char *value)
+{
+	return read_time(r, value, &r->draft.job.left_ns);
+}
+
+static int
+set_running_for(struct scenario_reader *r, const char *value)
+{
+	return read_time(r, value, &r->draft.job.ran_ns);
+}
+
 const struct scenario_key scenario_job_keys[] = {
 	{ "hosts", set_hosts, false },
 	{ "nodes", set_nodes, false },
@@ -408,5 +439,9 @@ const struct scenario_key scenario_job_keys[] = {
 	{ "count", set_job_count, false },
 	{ "port", set_port, false },
 	{ "connections", set_connections, false },
+	{ "movable", set_movable, false },
+	{ "move_cost", set_move_cost, false },
+	{ "remaining", set_remaining, false },
+	{ "running_for", set_running_for, false },
 	{ NULL, NULL, false },
 };
