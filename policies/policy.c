@@ -174,6 +174,13 @@ policy_restart_s(const struct policy *policy)
 	return policy->restart_s;
 }
 
+bool
+policy_keeps_places(const struct policy *policy)
+{
+	return policy->cluster->n_types == 1 && !policy->spec->planner &&
+	       policy->spec->keep != POL_KEEP_NOTHING;
+}
+
 double
 policy_round_s(const struct policy *policy)
 {

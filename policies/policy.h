@@ -83,6 +83,13 @@ double policy_round_s(const struct policy *policy);
 /* The most GPUs that a job can get: those of one type, if the policy knows types. */
 uint32_t policy_max_gpus(const struct policy *policy);
 
+/*
+ * Whether a job may run on other nodes than those that the policy chose, and the next plan
+ * leaves it there: nodes are of one type, there is no planner, and running jobs keep
+ * their place.
+ */
+bool policy_keeps_places(const struct policy *policy);
+
 /* The view already shows the event; events come in order of time. */
 void policy_event(struct policy *policy, const struct pol_view *view,
 		  enum pol_event event, const struct pol_job *job);

@@ -40,6 +40,7 @@ struct loop {
 	VEC(uint32_t) done;                /* Ended at this event. */
 	VEC(double) speeds;                /* By position in 'ids'. */
 	VEC(const struct pol_job *) mates; /* Of one job. */
+	VEC(double) lost_s;                /* By grant, by a move; empty: none. */
 	struct pol_plan plans[AUGMENT_MAX_PLANS];
 	const struct pol_plan *plan; /* The plan taken. */
 	struct cluster_result *results;
@@ -216,8 +217,9 @@ is_as_it_was(const struct loop *l, const struct pol_grant *grant)
 		      grant->n_pieces * sizeof *run->pieces.items) == 0;
 }
 
+/* Starts a job, or moves it, which makes it lose 'lost_s'. */
 static void
-start(struct loop *l, const struct pol_grant *grant)
+start(struct loop *l, const struct pol_grant *grant, double lost_s)
 {
 	struct pol_job *job = &l->jobs[grant->job];
 	struct run *run = &l->runs[grant->job];
@@ -226,11 +228,16 @@ start(struct loop *l, const struct pol_grant *grant)
 	run->pieces.n = 0;
 	for (uint32_t i = 0; i < grant->n_pieces; i++)
 		vec_push(&run->pieces, l->plan->pieces.items[grant->first_piece + i]);
-	run->works_s = l->view.now_s + (is_new ? 0 : l->restart_s);
+	if (lost_s > 0)
+		run->works_s = l->view.now_s + lost_s;
+	else
+		run->works_s = l->view.now_s + (is_new ? 0 : l->restart_s);
 	job->pieces = run->pieces.items;
 	job->n_pieces = grant->n_pieces;
 	job->n_held_gpus = grant->n_gpus;
-	job->since_s = l->view.now_s;
+	/* A move is not the policy's: a lease goes on. */
+	if (!(lost_s > 0))
+		job->since_s = l->view.now_s;
 	if (is_new)
 		job->first_s = l->view.now_s;
 	job->n_starts++;
@@ -274,7 +281,7 @@ take(struct loop *l)
 		if (is_as_it_was(l, grant))
 			continue;
 		l->counts->n_migrations += ran;
-		start(l, grant);
+		start(l, grant, l->lost_s.n ? l->lost_s.items[i] : 0);
 		if (!ran)
 			policy_event(l->policy, &l->view, POL_STARTED, job);
 	}
@@ -429,6 +436,20 @@ search(struct loop *l, uint32_t chosen)
 }
 
 static void
+move(struct loop *l, struct pol_plan *plan)
+{
+	const struct cluster_work *work = l->opts->work;
+
+	l->lost_s.n = 0;
+	if (!work->move || !policy_keeps_places(l->policy))
+		return;
+	for (size_t i = 0; i < plan->grants.n; i++)
+		vec_push(&l->lost_s, 0);
+	work->move(work->ctx, &l->view, plan, l->lost_s.items);
+	BUG_ON(l->opts->check && pol_plan_why_not(plan, &l->view));
+}
+
+static void
 choose(struct loop *l)
 {
 	const struct augment *augment = &l->opts->work->augment;
@@ -447,6 +468,7 @@ choose(struct loop *l)
 		chosen = search(l, chosen);
 	l->plan = &l->plans[chosen];
 	l->counts->n_augmented += chosen > 0;
+	move(l, &l->plans[chosen]);
 }
 
 static void
@@ -555,6 +577,7 @@ cluster_run(const struct cluster_job *jobs, size_t n, struct policy *policy,
 	vec_free(&l.done);
 	vec_free(&l.speeds);
 	vec_free(&l.mates);
+	vec_free(&l.lost_s);
 	for (size_t i = 0; i < AUGMENT_MAX_PLANS; i++)
 		pol_plan_fini(&l.plans[i]);
 	free(l.jobs);

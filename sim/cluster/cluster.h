@@ -7,7 +7,8 @@
  * or the next time at which the policy wants to decide.  Everything due at that time
  * happens together: completions, then arrivals in the order of the trace.  Then the
  * policy decides (policies), and the difference to the state before is carried out:
- * jobs stop, move and start.  Each start after a stop costs restart_s.
+ * jobs stop, move and start.  Each start after a stop costs restart_s, unless 'move' has
+ * moved the job at a cost of its own.
  *
  * Two levels of detail share this loop and the model of a job.  They differ in the
  * speed of a job:
@@ -67,6 +68,14 @@ struct cluster_work {
 	/* A job has worked for dt_s at the last speed; may be NULL. */
 	void (*worked)(void *ctx, const struct pol_job *job, double dt_s);
 	struct augment augment; /* Chooses among plans. */
+	/*
+	 * Changes the nodes of jobs in the plan that was taken, with the same GPUs on as
+	 * many nodes, and writes to ret_lost_s, by grant and zeroed, how long a moved
+	 * job does not work; 0: it is not moved, or starts anyway.  NULL: no moves.  Only
+	 * for policies of policy_keeps_places().
+	 */
+	void (*move)(void *ctx, const struct pol_view *view, struct pol_plan *plan,
+		     double *ret_lost_s);
 };
 
 struct cluster_result {

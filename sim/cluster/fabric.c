@@ -22,7 +22,9 @@ const char *const fabric_augment_names[] = { "none",         "cassini",   "antip
 bool
 fabric_pulls(const struct fabric *fabric, enum advise_lever lever)
 {
-	unsigned levers = fabric->opts.levers ? fabric->opts.levers : ADVISE_ALL_LEVERS;
+	/* No job of a trace says that it is movable. */
+	unsigned levers = fabric->opts.levers ? fabric->opts.levers
+					      : ADVISE_ALL_LEVERS & ~ADVISE_MOVE;
 
 	return fabric->opts.augment == FABRIC_ANTIPHASE && (levers & lever);
 }
@@ -502,6 +504,7 @@ fabric_free(struct fabric *fabric)
 	vec_free(&fabric->links);
 	vec_free(&fabric->key);
 	vec_free(&fabric->members);
+	vec_free(&fabric->moves);
 	histogram_fini(&fabric->times.iteration_s);
 	histogram_fini(&fabric->times.slowdown);
 	free(fabric->placed);

@@ -67,7 +67,10 @@ extern const char *const fabric_augment_names[]; /* "none", ...; ends with NULL.
 
 struct fabric_opts {
 	enum fabric_augment augment;
-	unsigned levers; /* Of FABRIC_ANTIPHASE, as in struct advise_opts; 0: all. */
+	/* Of FABRIC_ANTIPHASE, as in struct advise_opts; 0: all but ADVISE_MOVE. */
+	unsigned levers;
+	double moves_per_hour; /* Share of the running jobs; 0: default (moves.h). */
+	double move_cost_s;    /* Time that a moved job loses; 0: default. */
 	uint64_t seed;
 	double jitter_frac; /* Standard deviation of compute times. */
 	/*
@@ -91,6 +94,9 @@ struct fabric_counts {
 	uint32_t max_jobs;         /* In a component. */
 	double max_error;          /* Largest standard error over the mean. */
 	uint64_t n_path_changes;   /* Flows that were given another path. */
+	uint64_t n_moves;          /* Of running jobs. */
+	uint64_t n_starts_moved;   /* Starts on other nodes than the policy's. */
+	double moved_lost_s;       /* By moves of running jobs, in all. */
 	uint64_t n_windows;        /* Runs of a window. */
 	double window_error;       /* Root mean square of their errors. */
 };

@@ -31,6 +31,7 @@
 
 #include "lib/base/sort.h"
 #include "policies/augment.h"
+#include "sim/cluster/fabric_move.h"
 #include "sim/cluster/fabric_priv.h"
 
 #define NEAR 1e-9 /* Tolerance for rounding in sums. */
@@ -77,10 +78,9 @@ compare_placed(const void *pa, const void *pb)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-/* Fills 'there' with the jobs of a plan on several hosts; to run them if 'is_run'. */
-static void
-place_plan(struct fabric *fabric, const struct pol_view *view,
-	   const struct pol_plan *plan, bool is_run)
+void
+fabric_place_plan(struct fabric *fabric, const struct pol_view *view,
+		  const struct pol_plan *plan, bool is_run)
 {
 	fabric->there.n = 0;
 	for (size_t i = 0; i < plan->grants.n; i++) {
@@ -116,7 +116,7 @@ find_quiet(struct fabric *fabric, const struct pol_view *view,
 	for (uint32_t i = 0; i < n; i++) {
 		size_t largest = 0;
 
-		place_plan(fabric, view, &plans[i], false);
+		fabric_place_plan(fabric, view, &plans[i], false);
 		fabric_components(fabric, note_size, &largest);
 		if (!largest)
 			return i;
@@ -132,7 +132,7 @@ judge(void *ctx, const struct pol_view *view, const struct pol_plan *plan)
 {
 	struct fabric *fabric = ctx;
 
-	place_plan(fabric, view, plan, !fabric->paths);
+	fabric_place_plan(fabric, view, plan, !fabric->paths);
 	return fabric->paths ? fabric_paths_harm(fabric->paths)
 			     : fabric_overlap(fabric);
 }
@@ -189,7 +189,7 @@ choose(void *ctx, const struct pol_view *view, const struct pol_plan *plans, uin
 		struct judgement judgement = { 0 };
 		double value;
 
-		place_plan(fabric, view, &plans[i], true);
+		fabric_place_plan(fabric, view, &plans[i], true);
 		fabric_components(fabric, judge_component, &judgement);
 		value = merit(fabric, &judgement);
 		fabric->counts.n_judged++;
@@ -215,5 +215,6 @@ fabric_work(struct fabric *fabric)
 		.augment = { .ctx = fabric,
 			     .choose = chooses ? choose : NULL,
 			     .judge = fabric->paths && chooses ? judge : NULL },
+		.move = fabric_pulls(fabric, ADVISE_MOVE) ? fabric_move : NULL,
 	};
 }

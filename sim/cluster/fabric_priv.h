@@ -6,12 +6,14 @@
  *	fabric_solve.c   speeds of a component's jobs
  *	fabric_choose.c  the choice among plans, and the interface to the cluster
  *	fabric_paths.c   paths of the jobs' flows
+ *	fabric_move.c    moves of running jobs
  */
 #ifndef SIM_CLUSTER_FABRIC_PRIV_H
 #define SIM_CLUSTER_FABRIC_PRIV_H
 
 #include "lib/base/vec.h"
 #include "scheduler/core/advise/advise.h"
+#include "scheduler/core/advise/moves.h"
 #include "sim/cluster/fabric.h"
 #include "sim/cluster/fabric_paths.h"
 #include "sim/cluster/steady.h"
@@ -59,6 +61,8 @@ struct fabric {
 	VEC(struct placed *) members;
 	VEC(uint32_t) ids; /* Jobs of the last view. */
 	struct known *known;
+	VEC(struct moves_past) moves; /* By id; those that count. */
+	double look_s;                /* When moves are sought again. */
 	struct fabric_counts counts;
 	struct fabric_times times;
 };
@@ -104,6 +108,10 @@ void fabric_components(struct fabric *fabric,
 		       void (*each)(struct fabric *fabric, const uint32_t *at,
 				    void *ctx),
 		       void *ctx);
+
+/* Fills 'there' with the jobs of a plan on several hosts. */
+void fabric_place_plan(struct fabric *fabric, const struct pol_view *view,
+		       const struct pol_plan *plan);
 
 /*
  * Expected overlap of the jobs of 'there' with random phases: the sum over jobs and

@@ -270,6 +270,8 @@ opts_of(const struct replay_args *args)
 		.until_s = args->until_s,
 		.fabric = { .augment = (enum fabric_augment)words_index(
 				    args->augment, fabric_augment_names),
+			    .moves_per_hour = args->moves_per_hour,
+			    .move_cost_s = args->move_cost_s,
 			    .jitter_frac = args->jitter,
 			    .max_iterations = (uint32_t)args->iterations,
 			    .measure = args->measure },

@@ -19,7 +19,7 @@ struct replay_args {
 	const char *policies, *cluster, *place, *semantics, *format, *csv, *samples;
 	const char *fabric, *models, *augment, *levers, *throughputs, *apps, *progress;
 	struct cli_list sets;
-	double until_s, round_s, restart_s, jitter;
+	double until_s, round_s, restart_s, jitter, moves_per_hour, move_cost_s;
 	int64_t seed, model_gpus, iterations;
 	bool json, measure;
 };

@@ -126,6 +126,9 @@ contradiction(const struct replay_args *args)
 		return "--fabric needs --semantics plain";
 	if (args->apps && (args->fabric || args->throughputs || !is_plain))
 		return "--apps excludes --fabric, --throughputs and --semantics";
+	if ((args->moves_per_hour > 0 || args->move_cost_s > 0) &&
+	    !(args->levers && strstr(args->levers, "move")))
+		return "--moves-per-hour and --move-cost need --levers with move";
 	if (!args->fabric && (strcmp(args->augment, "none") || args->jitter > 0 ||
 			      args->measure || args->model_gpus || args->iterations))
 		return "--augment, --jitter, --measure, --model-gpus and --iterations "
@@ -185,7 +188,16 @@ run_replay(int argc, char **argv)
 			"cassini-once: delays jobs only once; dedicated: no contention",
 			.words = fabric_augment_names),
 		CLI_OPT("levers", 0, CLI_STR, &args.levers, "LIST",
-			"what antiphase may change: place, path, time (default: all)"),
+			"what antiphase may change: place, path, time, move (default: "
+			"all but move)"),
+		CLI_OPT("moves-per-hour", 0, CLI_NUM, &args.moves_per_hour, "SHARE",
+			"with the lever move: share of the running jobs that may be "
+			"moved in an hour (default: 0.1)",
+			.min = 1e-6, .max = 1),
+		CLI_OPT("move-cost", 0, CLI_NUM, &args.move_cost_s, "SECONDS",
+			"time that a moved job loses (default: 30, and 10 for each "
+			"worker that moves)",
+			.min = 1e-3, .max = 1e9),
 		CLI_OPT("jitter", 0, CLI_NUM, &args.jitter, "SHARE",
 			"standard deviation of compute times, as a fraction", .min = 0,
 			.max = WORK_MAX_JITTER),
