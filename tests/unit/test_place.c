@@ -329,10 +329,55 @@ packs_into_one_pod_of_a_fat_tree(void **state)
 	fixture_fini(&f);
 }
 
+/* Lifted and returned, or put in another place, a job has the paths that it had. */
+static void
+a_job_keeps_its_paths_when_it_is_lifted_or_copied(void **state)
+{
+	static const uint32_t spread[2][4] = { { 0, 1, 4, 8 }, { 2, 5, 6, 9 } };
+	struct fixture f;
+	struct place *place, *copy;
+	struct place_lifted *lifted;
+	double bounds[2];
+	uint32_t paths[2][4];
+
+	(void)state;
+	fixture_init(&f, 4, 4, 3, 50e9);
+	fixture_job(&f, "a", 4, 100000, 0.5, 50e9);
+	fixture_job(&f, "b", 4, 90000, 0.5, 50e9);
+	place = place_new(f.topo, f.routes, &f.workload, PLACE_CHOSEN);
+	copy = place_new(f.topo, f.routes, &f.workload, PLACE_CHOSEN);
+	for (uint32_t j = 0; j < 2; j++)
+		assert_int_equal(place_put(place, j, spread[j]), 0);
+	assert_int_equal(place_improve_paths(place, 1), 0);
+	for (uint32_t j = 0; j < 2; j++) {
+		bounds[j] = place_bound(place, j);
+		memcpy(paths[j], place_routed_job(place, j)->paths, sizeof paths[j]);
+		assert_int_equal(place_put_as(copy, j, place), 0);
+	}
+	lifted = place_lift(place, 0);
+	assert_null(place_hosts(place, 0));
+	assert_int_equal(place_free_slots(place, 4), 1);
+	place_return(place, 0, lifted);
+	for (uint32_t j = 0; j < 2; j++) {
+		assert_near(place_bound(place, j), bounds[j], 1e-12);
+		assert_near(place_bound(copy, j), bounds[j], 1e-12);
+		assert_memory_equal(place_routed_job(place, j)->paths, paths[j],
+				    sizeof paths[j]);
+		assert_memory_equal(place_routed_job(copy, j)->paths, paths[j],
+				    sizeof paths[j]);
+		assert_memory_equal(place_hosts(copy, j), spread[j], sizeof spread[j]);
+	}
+	assert_int_equal(place_free_slots(place, 4), 0);
+	place_free(place);
+	place_free(copy);
+	fixture_fini(&f);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_job_keeps_its_paths_when_it_is_lifted_or_copied),
 		cmocka_unit_test(packs_into_the_leaf_that_fits_best),
 		cmocka_unit_test(takes_as_few_leaves_as_it_can),
 		cmocka_unit_test(respects_slots_and_says_when_there_are_too_few),

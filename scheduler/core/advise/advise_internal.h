@@ -90,9 +90,8 @@ struct plan {
 
 /* Starts a plan with the jobs that have hosts, none of them phased. */
 int plan_init(struct plan *plan, const struct advise_ctx *ctx);
-/* The same with other hosts, by job; NULL: not placed. */
-int plan_init_at(struct plan *plan, const struct advise_ctx *ctx,
-		 const uint32_t *const *hosts);
+/* Starts a plan without jobs. */
+void plan_begin(struct plan *plan, const struct advise_ctx *ctx);
 void plan_fini(struct plan *plan); /* Accepts a zeroed one. */
 
 /* The component of one job, limited to its nearest 'n_max' jobs. */

@@ -79,21 +79,32 @@ has_choice(const struct mover *mover)
 	return n_waiting > 1 || (n_running > 0 && mover->n_allowed > 0);
 }
 
-/* The plan with other hosts for the jobs of the step. */
+static bool
+is_in(const struct moves_step *step, uint32_t job)
+{
+	for (uint32_t i = 0; step && i < step->n_jobs; i++)
+		if (step->jobs[i] == job)
+			return true;
+	return false;
+}
+
+/*
+ * The plan with other hosts for the jobs of the step, if any.  All others begin on their
+ * present paths, so that a difference comes from the step.
+ */
 static int
 plan_step(const struct mover *mover, const struct moves_step *step,
 	  struct plan *ret_plan)
 {
-	size_t n = mover->ctx->workload->n;
-	const uint32_t **hosts = xcalloc(n + 1, sizeof *hosts);
-	int r;
+	const struct place *now = mover->plan->place;
+	int r = 0;
 
-	for (uint32_t j = 0; j < n; j++)
-		hosts[j] = place_hosts(mover->plan->place, j);
-	for (uint32_t i = 0; i < step->n_jobs; i++)
-		hosts[step->jobs[i]] = step->hosts[i];
-	r = plan_init_at(ret_plan, mover->ctx, hosts);
-	free(hosts);
+	plan_begin(ret_plan, mover->ctx);
+	for (uint32_t j = 0; j < mover->ctx->workload->n && r == 0; j++)
+		if (place_hosts(now, j) && !is_in(step, j))
+			r = place_put_as(ret_plan->place, j, now);
+	for (uint32_t i = 0; step && i < step->n_jobs && r == 0; i++)
+		r = place_put(ret_plan->place, step->jobs[i], step->hosts[i]);
 	return r < 0 ? r : plan_complete(ret_plan, mover->ctx);
 }
 
@@ -183,6 +194,27 @@ take_best(struct mover *mover, const struct moves_steps *steps, bool *ret_taken)
 	return r;
 }
 
+/*
+ * Gives the plan without a move the search for paths and shifts that each plan with one
+ * has in addition, lest that counts as the gain of a move.
+ */
+static int
+complete_again(struct mover *mover)
+{
+	struct plan again;
+	int r = plan_step(mover, NULL, &again);
+
+	if (r == 0 &&
+	    plan_goodput(&again, mover->ctx) >= plan_goodput(mover->plan, mover->ctx)) {
+		struct plan swap = *mover->plan;
+
+		*mover->plan = again;
+		again = swap;
+	}
+	plan_fini(&again);
+	return r;
+}
+
 int
 plan_move_jobs(struct plan *plan, const struct advise_ctx *ctx)
 {
@@ -198,7 +230,11 @@ plan_move_jobs(struct plan *plan, const struct advise_ctx *ctx)
 		struct moves_steps steps;
 
 		moves_search(plan->place, mover.jobs, &opts, &steps);
-		r = take_best(&mover, &steps, &is_taken);
+		is_taken = steps.n > 0;
+		if (is_taken && i == 0)
+			r = complete_again(&mover);
+		if (r == 0)
+			r = take_best(&mover, &steps, &is_taken);
 		moves_steps_fini(&steps);
 		if (r < 0)
 			break;

@@ -200,15 +200,13 @@ component_predict_jobs(const struct component *component, const struct place *pl
 
 /* ---- Plans ----------------------------------------------------------------------- */
 
-int
-plan_init_at(struct plan *plan, const struct advise_ctx *ctx,
-	     const uint32_t *const *hosts)
+void
+plan_begin(struct plan *plan, const struct advise_ctx *ctx)
 {
-	const struct workload *workload = ctx->workload;
-	size_t n = workload->n;
+	size_t n = ctx->workload->n;
 
 	*plan = (struct plan){
-		.place = place_new(ctx->topo, ctx->routes, workload, ctx->paths),
+		.place = place_new(ctx->topo, ctx->routes, ctx->workload, ctx->paths),
 		.phase_us = xcalloc(n + 1, sizeof(int64_t)),
 		.is_phased = xcalloc(n + 1, sizeof(bool)),
 		.pacing = xcalloc(n + 1, sizeof(enum engine_pacing)),
@@ -217,30 +215,22 @@ plan_init_at(struct plan *plan, const struct advise_ctx *ctx,
 		.why = xcalloc(n + 1, sizeof(enum reason)),
 		.moves = xcalloc(n + 1, sizeof(struct plan_move)),
 	};
-	for (uint32_t j = 0; j < n; j++) {
+	for (size_t j = 0; j < n; j++)
 		plan->why[j] = N_REASONS;
-		if (hosts[j]) {
-			int r = place_put(plan->place, j, hosts[j]);
-
-			if (r < 0)
-				return r;
-		}
-	}
-	return 0;
 }
 
 int
 plan_init(struct plan *plan, const struct advise_ctx *ctx)
 {
-	const struct workload *workload = ctx->workload;
-	const uint32_t **hosts = xcalloc(workload->n + 1, sizeof *hosts);
-	int r;
+	plan_begin(plan, ctx);
+	for (uint32_t j = 0; j < ctx->workload->n; j++) {
+		const uint32_t *hosts = ctx->workload->jobs[j].hosts;
+		int r = hosts ? place_put(plan->place, j, hosts) : 0;
 
-	for (size_t j = 0; j < workload->n; j++)
-		hosts[j] = workload->jobs[j].hosts;
-	r = plan_init_at(plan, ctx, hosts);
-	free(hosts);
-	return r;
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }
 
 void

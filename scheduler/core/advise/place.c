@@ -179,6 +179,27 @@ place_put(struct place *place, uint32_t job, const uint32_t *hosts)
 	return 0;
 }
 
+int
+place_put_as(struct place *place, uint32_t job, const struct place *from)
+{
+	const struct place_job *old = &from->jobs[job];
+	struct work_job wj = place->workload->jobs[job];
+	struct place_job *pj = &place->jobs[job];
+	struct paths_job paths = paths_job_of(place, job, &pj->routed);
+	int r;
+
+	BUG_ON(pj->is_put || !old->is_put);
+	wj.paths = old->routed.paths;
+	wj.n_paths = wj.paths ? old->routed.flows.n : 0;
+	r = routed_job_make(&wj, old->hosts, place->topo, place->routes, &pj->routed);
+	if (r < 0)
+		return r;
+	paths_load(place->loads, &paths);
+	pj->hosts = xmemdup(old->hosts, wj.n_hosts_wanted, sizeof *old->hosts);
+	occupy(place, job);
+	return 0;
+}
+
 struct place_lifted {
 	uint32_t *hosts; /* Owned, as the next. */
 	struct routed_job routed;

@@ -46,6 +46,8 @@ void place_free(struct place *place); /* Accepts NULL. */
  * if the job is placed already.
  */
 int place_put(struct place *place, uint32_t job, const uint32_t *hosts);
+/* As place_put() where it is in 'from', another place of the workload, on its paths there. */
+int place_put_as(struct place *place, uint32_t job, const struct place *from);
 void place_remove(struct place *place, uint32_t job);
 
 /* A job that is taken off its hosts and links for a while. */
