@@ -241,7 +241,7 @@ simulate(struct mover *m, double *ret_slowdowns)
 	m->largest = 0;
 	for (size_t i = 0; i < m->n; i++)
 		ret_slowdowns[i] = 1;
-	fabric_place_plan(m->fabric, m->view, m->plan);
+	fabric_place_plan(m->fabric, m->view, m->plan, true);
 	fabric_components(m->fabric, note_slowdowns, m);
 	return m->largest <= FABRIC_MANY;
 }
@@ -361,7 +361,7 @@ fabric_move(void *ctx, const struct pol_view *view, struct pol_plan *plan,
 		return;
 	forget_moves(fabric, view->now_s);
 	mover_init(&m, fabric, view, plan);
-	fabric_place_plan(fabric, view, plan);
+	fabric_place_plan(fabric, view, plan, true);
 	for (size_t i = 0; i < m.n; i++) {
 		take_job(&m, i);
 		n_running += !m.jobs[i].is_waiting;

@@ -109,9 +109,9 @@ void fabric_components(struct fabric *fabric,
 				    void *ctx),
 		       void *ctx);
 
-/* Fills 'there' with the jobs of a plan on several hosts. */
+/* Fills 'there' with the jobs of a plan on several hosts; to run them if 'is_run'. */
 void fabric_place_plan(struct fabric *fabric, const struct pol_view *view,
-		       const struct pol_plan *plan);
+		       const struct pol_plan *plan, bool is_run);
 
 /*
  * Expected overlap of the jobs of 'there' with random phases: the sum over jobs and

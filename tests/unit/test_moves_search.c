@@ -176,13 +176,20 @@ bounds_of(const struct twin *t, const struct layout *layout, double *ret_bounds)
 static void
 judge(struct twin *t, const struct layout *layout)
 {
-	uint32_t n_workers[MAX_JOBS] = { 0 };
+	uint32_t n_workers[MAX_JOBS] = { 0 }, n_racks = 0, n_racks_before = 0;
 	double after[MAX_JOBS];
 	struct moves_bill bill;
 
 	for (uint32_t l = 0; l < LEAVES; l++)
 		if (room_of(t, layout, l) == UINT32_MAX)
 			return;
+	for (size_t j = 0; j < t->f->workload.n; j++)
+		for (uint32_t l = 0; l < LEAVES; l++) {
+			n_racks += layout->counts[j][l] > 0;
+			n_racks_before += t->old.counts[j][l] > 0;
+		}
+	if (n_racks > n_racks_before)
+		return;
 	for (size_t j = 0; j < t->f->workload.n; j++)
 		for (uint32_t l = 0; l < LEAVES; l++)
 			if (layout->counts[j][l] > t->old.counts[j][l])

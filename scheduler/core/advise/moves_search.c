@@ -34,6 +34,7 @@ struct search {
 	uint32_t *counts;  /* Owned.  Workers: [job * n_racks + rack]. */
 	int64_t *reserved; /* Owned.  By node: slots of the draft. */
 	uint32_t *mine;    /* Owned.  By node: the last turn in which a job took it. */
+	uint32_t *seen;    /* Owned.  By rack: the last turn in which it was seen. */
 	uint32_t turn;
 	double *before, *after; /* Owned.  Bounds by job. */
 	uint32_t *n_workers;    /* Owned.  By job, zero between tries. */
@@ -229,18 +230,42 @@ bill(struct search *s, const struct draft *draft, const uint32_t *n_workers)
 	keep(s, &step);
 }
 
-/* Whether the draft moves no more running jobs than allowed, and any worker. */
-static bool
-is_allowed(const struct search *s, const struct draft *draft, const uint32_t *n_workers)
+/* Racks of sorted or unsorted hosts. */
+static uint32_t
+count_racks(struct search *s, const uint32_t *hosts, uint32_t n)
 {
-	uint32_t n_moved = 0;
+	uint32_t n_racks = 0;
+
+	s->turn++;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t rack = s->place->leaf_group[hosts[i]];
+
+		n_racks += s->seen[rack] != s->turn;
+		s->seen[rack] = s->turn;
+	}
+	return n_racks;
+}
+
+/*
+ * Whether the draft is a step: each of its jobs gets other hosts, no more running jobs
+ * than allowed, and together they span no more racks than before.
+ */
+static bool
+is_allowed(struct search *s, const struct draft *draft, uint32_t *const *old,
+	   const uint32_t *n_workers)
+{
+	uint32_t n_moved = 0, n_racks = 0, n_racks_before = 0;
 
 	for (uint32_t i = 0; i < draft->n_jobs; i++) {
 		if (n_workers[i] == 0)
 			return false;
 		n_moved += !s->jobs[draft->jobs[i]].is_waiting;
+		n_racks += count_racks(s, draft->hosts[i], draft->n[i]);
+		n_racks_before += count_racks(s, old[i], draft->n[i]);
 	}
-	return n_moved <= s->opts->n_allowed;
+	if (draft->n_jobs == 1 && n_moved == 0)
+		return false;
+	return n_moved <= s->opts->n_allowed && n_racks <= n_racks_before;
 }
 
 /* Tries the draft, and ends it. */
@@ -269,7 +294,7 @@ try_draft(struct search *s, struct draft *draft)
 		sort_items(draft->hosts[i], draft->n[i], sort_by_u32);
 		n_workers[i] = count_changed(draft->hosts[i], old[i], draft->n[i]);
 	}
-	fits = fits && is_allowed(s, draft, n_workers);
+	fits = fits && is_allowed(s, draft, old, n_workers);
 	while (fits && n_put < draft->n_jobs &&
 	       place_put(s->place, draft->jobs[n_put], draft->hosts[n_put]) == 0)
 		n_put++;
@@ -484,6 +509,7 @@ search_init(struct search *s, struct place *place, const struct moves_job *jobs,
 		.after = xcalloc(n + 1, sizeof *s->after),
 		.n_workers = xcalloc(n + 1, sizeof *s->n_workers),
 	};
+	s->seen = xcalloc((size_t)s->n_racks + 1, sizeof *s->seen);
 	s->counts = xcalloc(n * s->n_racks + 1, sizeof *s->counts);
 	for (uint32_t j = 0; j < n; j++) {
 		const uint32_t *hosts = place_hosts(place, j);
@@ -507,6 +533,7 @@ search_fini(struct search *s)
 	free(s->counts);
 	free(s->reserved);
 	free(s->mine);
+	free(s->seen);
 	free(s->before);
 	free(s->after);
 	free(s->n_workers);

@@ -10,7 +10,9 @@
  *	one or two running jobs move
  *
  * Only jobs that are movable get other hosts; a worker that may stay in its rack stays on
- * its host.  For each job that loses by the bound (place_bound()) and each rack, the
+ * its host.  A step never spreads its jobs over more racks than before: what helps now
+ * would leave jobs to come with scattered hosts.  A job that waits is not placed anew by
+ * itself; that is place_search()'s task.  For each job that loses by the bound (place_bound()) and each rack, the
  * search gathers the job there, moves a fragment there, or exchanges it for the workers of
  * another job; and it tries the places of place_search().  Steps are ranked by gain minus
  * cost (moves.h), with the bounds as slowdowns.  The bound is not the slowdown, so the
