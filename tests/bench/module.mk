@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # 'make bench-run': every tests/bench/bench_*, then our simulator against SimGrid.
 BENCH_TOOLS := $(B)/tests/bench/flows_one $(B)/tests/bench/make_scn $(B)/tests/bench/live_many
-.PHONY: bench-run bench-simulator bench-replay bench-slice
+.PHONY: bench-run bench-simulator bench-replay bench-slice bench-harm
 
 bench-run: $(BENCHES) bench-simulator bench-replay
 	$(Q)for bench in $(BENCHES); do echo; $$bench || exit 1; done
@@ -15,6 +15,11 @@ bench-replay: $(B)/antiphase-sim
 # Two weeks of Philly on a fabric under every policy (POLICIES, ITERATIONS, SEED): hours.
 bench-slice: $(B)/antiphase-sim
 	$(Q)B=$(B) python3 tests/bench/slice.py $(POLICIES)
+
+# 1,000 random scenarios under antiphase and fair (SCENARIOS, FIRST, LEVERS, WORKERS):
+# about an hour of two processors.
+bench-harm: $(B)/antiphase-sim
+	$(Q)B=$(B) python3 tests/bench/harm.py
 
 $(B)/tests/bench/simgrid_flows: tests/bench/simgrid_flows.cpp
 	$(call say,CXX,$<)
