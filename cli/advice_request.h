@@ -27,8 +27,8 @@ struct advice_request {
 	double moves_per_hour; /* Share of the running jobs. */
 };
 
-#define ADVICE_REQUEST_DEFAULTS                                       \
-	{                                                             \
+#define ADVICE_REQUEST_DEFAULTS                                        \
+	{                                                              \
 		.policy = "antiphase", .seed = 1, .max_slowdown = 1.5, \
 		.moves_per_hour = MOVES_SHARE_PER_HOUR                 \
 	}

@@ -132,8 +132,7 @@ rebuild(struct engine *e)
 		measure_rebuild(e->measure, e);
 	for (size_t i = 0; i < e->jobs.n; i++)
 		job_refresh(e, e->jobs.items[i]);
-	if (e->gate.waiters.n)
-		gate_release(e); /* Waiting jobs may have fewer links to wait for. */
+	gate_rebuild(e);
 }
 
 /* ------ The loop ------ */

@@ -44,6 +44,12 @@ enum job_state {
 	JOB_LEFT,
 };
 
+/* A link that could be exceeded, and the caps of a job's gated flows on it. */
+struct gate_link {
+	uint32_t link;
+	double bps;
+};
+
 struct job {
 	enum job_state state;
 	uint32_t id;
@@ -78,6 +84,8 @@ struct job {
 	/* At the gate. */
 	double gate_since_ns, gate_slot_ns;
 	uint32_t n_overtaken;
+	VEC(struct gate_link) gate_links; /* Set when it asks. */
+	size_t gate_blocked; /* The one of them that it was last found to wait for. */
 };
 
 /* The jobs that send through the gate, and those that wait. */
@@ -88,7 +96,9 @@ struct gate {
 	double *own_bps;     /* By link, scratch: a job's own caps.  Owned. */
 	uint32_t stamp;
 	VEC(uint32_t) waiters; /* Jobs, by slot. */
-	bool is_changed;       /* A flow left a link since the last check. */
+	VEC(uint32_t)
+	aged;            /* Those of them that have aged; the longest waiting first. */
+	bool is_changed; /* A flow left a link since the last check. */
 };
 
 struct engine {
@@ -149,6 +159,8 @@ void gate_flow_end(struct engine *e, uint32_t flow);
 void gate_leave(struct engine *e, struct job *job);
 /* If 'gate.is_changed': admits waiting jobs that may send; they are due now. */
 void gate_release(struct engine *e);
+/* The same after a rebuild of the fluid: waiting jobs may have other links to wait for. */
+void gate_rebuild(struct engine *e);
 
 /* ------ measure.c ------ */
 

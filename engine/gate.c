@@ -14,6 +14,9 @@
  * when the present senders have ended; of two such jobs, the one that has waited longer
  * comes first.
  *
+ * Most waiting jobs wait on while other jobs come and go.  So a job's links are listed
+ * when it asks, and a waiting job is first checked on the link that blocked it last.
+ *
  * A job that asks in the batch in which a link becomes free comes before waiting jobs:
  * so a job whose segments follow each other without computing keeps its links from one
  * to the next, until a waiting job has aged.
@@ -27,10 +30,11 @@
 /* A compromise between fairness and throughput, chosen by hand. */
 #define MAX_OVERTAKEN 4
 
-static bool can_go(struct engine *e, const struct job *job);
+static void list_links(struct engine *e, struct job *job);
+static bool can_go(const struct gate *gate, const struct fluid *fl, struct job *job);
 static void admit(struct engine *e, struct job *job);
-static void reserve(struct engine *e, const struct job *job);
-static struct job *oldest_aged(struct engine *e, const struct job *after);
+static void reserve(struct gate *gate, const struct job *job);
+static bool is_older(const struct job *a, const struct job *b);
 
 void
 gate_init(struct gate *gate, uint32_t n_links)
@@ -52,6 +56,7 @@ gate_fini(struct gate *gate)
 	free(gate->reserved);
 	free(gate->own_bps);
 	vec_free(&gate->waiters);
+	vec_free(&gate->aged);
 }
 
 /* The time at which the plan wanted this segment to send. */
@@ -75,9 +80,10 @@ gate_ask(struct engine *e, struct job *job)
 
 	job->gate_slot_ns = slot_ns(e, job);
 	gate->stamp++;
-	for (struct job *w = NULL; (w = oldest_aged(e, w));)
-		reserve(e, w);
-	if (can_go(e, job)) {
+	for (i = 0; i < gate->aged.n; i++)
+		reserve(gate, e->jobs.items[gate->aged.items[i]]);
+	list_links(e, job);
+	if (can_go(gate, &e->fluid, job)) {
 		admit(e, job);
 		return true;
 	}
@@ -128,20 +134,36 @@ gate_flow_end(struct engine *e, uint32_t flow)
 }
 
 static void
+remove_id(uint32_t *ids, size_t *n, uint32_t id)
+{
+	for (size_t i = 0; i < *n; i++) {
+		if (ids[i] != id)
+			continue;
+		memmove(&ids[i], &ids[i + 1], (*n - i - 1) * sizeof *ids);
+		--*n;
+		break;
+	}
+}
+
+static void
 unlist(struct engine *e, struct job *job)
 {
 	struct gate *gate = &e->gate;
 
-	for (size_t i = 0; i < gate->waiters.n; i++) {
-		if (gate->waiters.items[i] != job->id)
-			continue;
-		memmove(&gate->waiters.items[i], &gate->waiters.items[i + 1],
-			(gate->waiters.n - i - 1) * sizeof *gate->waiters.items);
-		gate->waiters.n--;
-		break;
-	}
+	remove_id(gate->waiters.items, &gate->waiters.n, job->id);
+	if (job->n_overtaken >= MAX_OVERTAKEN)
+		remove_id(gate->aged.items, &gate->aged.n, job->id);
 	job->is_gated = false;
 	job->waited_ns += e->now_ns - job->gate_since_ns;
+}
+
+/* Lets a waiting job send. */
+static void
+release(struct engine *e, struct job *w)
+{
+	unlist(e, w);
+	admit(e, w);
+	event_queue_set(&e->queue, w->id, e->now_ns);
 }
 
 void
@@ -152,26 +174,40 @@ gate_release(struct engine *e)
 
 	gate->is_changed = false;
 	gate->stamp++;
-	for (struct job *w = NULL; (w = oldest_aged(e, w));) {
-		if (!can_go(e, w)) {
-			reserve(e, w);
-			continue;
-		}
-		unlist(e, w);
-		admit(e, w);
-		event_queue_set(&e->queue, w->id, e->now_ns);
-	}
-	while (i < gate->waiters.n) {
-		struct job *w = e->jobs.items[gate->waiters.items[i]];
+	while (i < gate->aged.n) {
+		struct job *w = e->jobs.items[gate->aged.items[i]];
 
-		if (!can_go(e, w)) {
+		if (!can_go(gate, &e->fluid, w)) {
+			reserve(gate, w);
 			i++;
 			continue;
 		}
-		unlist(e, w);
-		admit(e, w);
-		event_queue_set(&e->queue, w->id, e->now_ns);
+		release(e, w);
+		/* It may have made others old; the older ones reserve next time. */
+		while (i < gate->aged.n &&
+		       is_older(e->jobs.items[gate->aged.items[i]], w))
+			i++;
 	}
+	i = 0;
+	while (i < gate->waiters.n) {
+		struct job *w = e->jobs.items[gate->waiters.items[i]];
+
+		if (can_go(gate, &e->fluid, w))
+			release(e, w);
+		else
+			i++;
+	}
+}
+
+void
+gate_rebuild(struct engine *e)
+{
+	struct gate *gate = &e->gate;
+
+	for (size_t i = 0; i < gate->waiters.n; i++)
+		list_links(e, e->jobs.items[gate->waiters.items[i]]);
+	if (gate->waiters.n)
+		gate_release(e);
 }
 
 /* ------ A job's links ------ */
@@ -201,95 +237,117 @@ gate_leave(struct engine *e, struct job *job)
 	e->gate.is_changed = true; /* A reservation may be gone. */
 }
 
-static bool
-can_go(struct engine *e, const struct job *job)
+static void
+list_links(struct engine *e, struct job *job)
 {
-	struct gate *gate = &e->gate;
-	bool can = true;
+	double *own_bps = e->gate.own_bps;
 
-	FOREACH_GATED_FLOW(e, job, f)
-		FOREACH_PATH_LINK(e, f, l)
-			gate->own_bps[*l] += e->fluid.specs[f].cap_bps;
+	job->gate_links.n = 0;
+	job->gate_blocked = 0;
 	FOREACH_GATED_FLOW(e, job, f) {
 		FOREACH_PATH_LINK(e, f, l) {
-			const struct fluid_link *link = &e->fluid.links[*l];
-
-			if (gate->own_bps[*l] == 0 || !link->can_exceed)
+			if (!e->fluid.links[*l].can_exceed)
 				continue;
-			if (gate->reserved[*l] == gate->stamp)
-				can = false;
-			if (gate->n_sending[*l] &&
-			    gate->sending_bps[*l] + gate->own_bps[*l] >
-				    link->capacity_bps * (1 + FLUID_REL_TOL))
-				can = false;
-			gate->own_bps[*l] = 0;
+			if (own_bps[*l] == 0)
+				vec_push(&job->gate_links,
+					 ((struct gate_link){ *l, 0 }));
+			own_bps[*l] += e->fluid.specs[f].cap_bps;
 		}
 	}
-	FOREACH_GATED_FLOW(e, job, f)
-		FOREACH_PATH_LINK(e, f, l)
-			gate->own_bps[*l] = 0;
-	return can;
+	for (size_t i = 0; i < job->gate_links.n; i++) {
+		struct gate_link *own = &job->gate_links.items[i];
+
+		own->bps = own_bps[own->link];
+		own_bps[own->link] = 0;
+	}
 }
 
-/* True if the two jobs share a link that could be exceeded. */
 static bool
-share_link(struct engine *e, const struct job *a, const struct job *b)
+is_blocked(const struct gate *gate, const struct fluid *fl, const struct gate_link *own)
+{
+	uint32_t l = own->link;
+
+	return gate->reserved[l] == gate->stamp ||
+	       (gate->n_sending[l] &&
+		gate->sending_bps[l] + own->bps >
+			fl->links[l].capacity_bps * (1 + FLUID_REL_TOL));
+}
+
+static bool
+can_go(const struct gate *gate, const struct fluid *fl, struct job *job)
+{
+	const struct gate_link *links = job->gate_links.items;
+	size_t n = job->gate_links.n;
+
+	if (job->gate_blocked < n && is_blocked(gate, fl, &links[job->gate_blocked]))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (is_blocked(gate, fl, &links[i])) {
+			job->gate_blocked = i;
+			return false;
+		}
+	return true;
+}
+
+/* True if the job has a link that is marked in 'own_bps'. */
+static bool
+has_marked_link(const struct gate *gate, const struct job *job)
+{
+	for (size_t i = 0; i < job->gate_links.n; i++)
+		if (gate->own_bps[job->gate_links.items[i].link] > 0)
+			return true;
+	return false;
+}
+
+static bool
+is_older(const struct job *a, const struct job *b)
+{
+	return a->gate_since_ns < b->gate_since_ns ||
+	       (a->gate_since_ns == b->gate_since_ns && a->id < b->id);
+}
+
+/* Puts a waiting job in its place among those that have aged. */
+static void
+age(struct engine *e, const struct job *job)
 {
 	struct gate *gate = &e->gate;
-	bool share = false;
+	size_t i;
 
-	FOREACH_GATED_FLOW(e, a, f)
-		FOREACH_PATH_LINK(e, f, l)
-			gate->own_bps[*l] = 1;
-	FOREACH_GATED_FLOW(e, b, f)
-		FOREACH_PATH_LINK(e, f, l)
-			share |= gate->own_bps[*l] > 0 && e->fluid.links[*l].can_exceed;
-	FOREACH_GATED_FLOW(e, a, f)
-		FOREACH_PATH_LINK(e, f, l)
-			gate->own_bps[*l] = 0;
-	return share;
+	vec_push(&gate->aged, job->id);
+	for (i = gate->aged.n - 1; i > 0; i--) {
+		const struct job *before = e->jobs.items[gate->aged.items[i - 1]];
+
+		if (is_older(before, job))
+			break;
+		gate->aged.items[i] = before->id;
+	}
+	gate->aged.items[i] = job->id;
 }
 
 static void
 admit(struct engine *e, struct job *job)
 {
+	struct gate *gate = &e->gate;
+
 	job->is_admitted = true;
 	FOREACH_GATED_FLOW(e, job, f)
 		gate_flow_start(e, f);
-	for (size_t i = 0; i < e->gate.waiters.n; i++) {
-		struct job *w = e->jobs.items[e->gate.waiters.items[i]];
+	for (size_t i = 0; i < job->gate_links.n; i++)
+		gate->own_bps[job->gate_links.items[i].link] = 1;
+	for (size_t i = 0; i < gate->waiters.n; i++) {
+		struct job *w = e->jobs.items[gate->waiters.items[i]];
 
-		w->n_overtaken +=
-			job->gate_slot_ns > w->gate_slot_ns && share_link(e, job, w);
+		if (job->gate_slot_ns > w->gate_slot_ns && has_marked_link(gate, w) &&
+		    ++w->n_overtaken == MAX_OVERTAKEN)
+			age(e, w);
 	}
+	for (size_t i = 0; i < job->gate_links.n; i++)
+		gate->own_bps[job->gate_links.items[i].link] = 0;
 }
 
 static void
-reserve(struct engine *e, const struct job *job)
+reserve(struct gate *gate, const struct job *job)
 {
-	FOREACH_GATED_FLOW(e, job, f)
-		FOREACH_PATH_LINK(e, f, l)
-			e->gate.reserved[*l] = e->gate.stamp;
-}
-
-/* The aged waiter that comes next after 'after' (NULL: the first), or NULL. */
-static struct job *
-oldest_aged(struct engine *e, const struct job *after)
-{
-	struct job *best = NULL;
-
-	for (size_t i = 0; i < e->gate.waiters.n; i++) {
-		struct job *w = e->jobs.items[e->gate.waiters.items[i]];
-
-		if (w->n_overtaken < MAX_OVERTAKEN)
-			continue;
-		if (after &&
-		    (w->gate_since_ns < after->gate_since_ns ||
-		     (w->gate_since_ns == after->gate_since_ns && w->id <= after->id)))
-			continue;
-		if (!best || w->gate_since_ns < best->gate_since_ns ||
-		    (w->gate_since_ns == best->gate_since_ns && w->id < best->id))
-			best = w;
-	}
-	return best;
+	for (size_t i = 0; i < job->gate_links.n; i++)
+		gate->reserved[job->gate_links.items[i].link] = gate->stamp;
 }

@@ -81,6 +81,7 @@ job_free(struct job *job)
 	for (uint32_t i = 0; job->segments && i < job->n_segments; i++)
 		free(job->segments[i].flow_weights);
 	free(job->segments);
+	vec_free(&job->gate_links);
 	forget_point(job);
 	free(job);
 }

@@ -346,9 +346,8 @@ bad_values_are_refused(void **state)
 		"[job a]\njitter = 300 %\n",
 		"dir/s.ini:2: expected a share such as '2 %' or '0.02', at most 1, not "
 		"'300 %'");
-	assert_refused(
-		"[job a]\nmovable = 1\n",
-		"dir/s.ini:2: expected one of no, yes; not '1'");
+	assert_refused("[job a]\nmovable = 1\n",
+		       "dir/s.ini:2: expected one of no, yes; not '1'");
 	assert_refused(
 		"[job a]\nweight = 0\n",
 		"dir/s.ini:2: expected a weight above 0 and at most 1e9, not '0'");

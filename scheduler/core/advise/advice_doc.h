@@ -104,7 +104,7 @@ struct advice_doc_job {
 	struct advice_doc_path *paths; /* Owned.  Of flows whose path is chosen. */
 	size_t n_paths;
 	size_t n_connections; /* To each peer; at least 1. */
-	bool is_moved; /* 'move' is known. */
+	bool is_moved;        /* 'move' is known. */
 	struct advice_doc_move move;
 
 	/* Only in antiphase.job_advice/1. */

@@ -116,7 +116,7 @@ struct advice {
 	uint32_t job;    /* Index in the workload. */
 	uint32_t *hosts; /* Owned.  Present or advised hosts; NULL: none. */
 	uint32_t n_hosts;
-	bool placed_by_us; /* It was waiting. */
+	bool placed_by_us;        /* It was waiting. */
 	struct advice_move *move; /* Owned.  NULL: none. */
 	/* Owned.  [n_paths], by flow and connection; NULL: all are left to hashing. */
 	struct advice_path *paths;

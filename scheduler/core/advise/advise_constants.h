@@ -90,10 +90,10 @@
 /* ---- Moves ----------------------------------------------------------------------- */
 
 /* Steps tried by one search; jobs and racks that it considers; places tried a job. */
-#define MOVES_TRIES	  2000
-#define MOVES_MAX_JOBS	  64
-#define MOVES_MAX_RACKS	  16
-#define MOVES_PLACES	  4
+#define MOVES_TRIES       2000
+#define MOVES_MAX_JOBS    64
+#define MOVES_MAX_RACKS   16
+#define MOVES_PLACES      4
 #define MOVES_PLACE_TRIES 60
 /* Steps that are predicted before the best one is taken, and steps of one advice. */
 #define MOVES_PREDICTED 3

@@ -240,19 +240,13 @@ place_return(struct place *place, uint32_t job, struct place_lifted *lifted)
 }
 
 void
-place_lifted_free(struct place_lifted *lifted)
+place_remove(struct place *place, uint32_t job)
 {
-	if (!lifted)
-		return;
+	struct place_lifted *lifted = place_lift(place, job);
+
 	free(lifted->hosts);
 	routed_job_fini(&lifted->routed);
 	free(lifted);
-}
-
-void
-place_remove(struct place *place, uint32_t job)
-{
-	place_lifted_free(place_lift(place, job));
 }
 
 int

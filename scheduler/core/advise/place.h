@@ -57,7 +57,6 @@ struct place_lifted;
 struct place_lifted *place_lift(struct place *place, uint32_t job);
 /* Puts the job back as it was, and frees 'lifted'. */
 void place_return(struct place *place, uint32_t job, struct place_lifted *lifted);
-void place_lifted_free(struct place_lifted *lifted); /* Accepts NULL. */
 
 /*
  * Improves the paths of all jobs that are PLACE_CHOSEN together.  Returns 0 or
