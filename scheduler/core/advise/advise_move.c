@@ -169,8 +169,8 @@ take_best(struct mover *mover, const struct moves_steps *steps, bool *ret_taken)
 	int r = 0;
 
 	for (size_t i = 0; i < steps->n && r == 0; i++) {
+		struct moves_bill bill = { 0 };
 		struct plan next;
-		struct moves_bill bill;
 
 		r = plan_step(mover, &steps->items[i], &next);
 		if (r == 0)
