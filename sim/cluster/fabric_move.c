@@ -352,8 +352,10 @@ fabric_move(void *ctx, const struct pol_view *view, struct pol_plan *plan,
 	    double *ret_lost_s)
 {
 	struct fabric *fabric = ctx;
-	struct moves_opts opts = { .seed = fabric->opts.seed, .n_max = N_STEPS };
-	struct moves_steps steps;
+	struct moves_opts opts = { .seed = fabric->opts.seed,
+				   .n_tries = FABRIC_MOVE_TRIES,
+				   .n_max = N_STEPS };
+	struct moves_steps steps = { 0 };
 	struct mover m;
 	uint32_t n_running = 0;
 
@@ -368,8 +370,11 @@ fabric_move(void *ctx, const struct pol_view *view, struct pol_plan *plan,
 	}
 	opts.n_allowed = moves_allowed(fabric->moves.items, fabric->moves.n,
 				       view->now_s, n_running, share_of(fabric));
-	fill_place(&m);
-	moves_search(m.place, m.jobs, &opts, &steps);
+	/* Two starts may exchange nodes without a move. */
+	if (opts.n_allowed > 0 || m.n > n_running + 1) {
+		fill_place(&m);
+		moves_search(m.place, m.jobs, &opts, &steps);
+	}
 	if (!take_best(&m, &steps, ret_lost_s))
 		fabric->look_s = view->now_s + FABRIC_MOVE_EVERY_S;
 	moves_steps_fini(&steps);

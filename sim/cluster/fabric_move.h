@@ -17,8 +17,12 @@
 struct pol_plan;
 struct pol_view;
 
-/* Seconds until moves are sought again after none was found; chosen. */
-#define FABRIC_MOVE_EVERY_S 60
+/*
+ * Seconds until moves are sought again after none was found, and steps tried by a search;
+ * chosen: two weeks of a trace take minutes.
+ */
+#define FABRIC_MOVE_EVERY_S 600
+#define FABRIC_MOVE_TRIES   400
 
 /*
  * Takes the best step, if one pays and the limit allows it: changes pieces of the plan,

@@ -134,7 +134,7 @@ a_job_that_may_end_soon_stays(void **state)
 	lab.view.now_s += 10;
 	lab_move(&lab);
 	assert_memory_equal(lab.plan.pieces.items, crossing, sizeof crossing);
-	lab.view.now_s += 60;
+	lab.view.now_s += 600;
 	lab_move(&lab);
 	assert_int_equal(is_whole(&lab, 0) + is_whole(&lab, 1), 1);
 	lab_fini(&lab);
