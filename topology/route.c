@@ -21,6 +21,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
+#include "lib/base/sort.h"
 #include "lib/base/vec.h"
 #include "topology/route_priv.h"
 
@@ -52,6 +53,16 @@ index_switches(struct routes *r)
 		r->by_tier[first[r->tiers[i]]++] = i;
 }
 
+static int
+compare_hops(const void *a, const void *b)
+{
+	const struct route_hop *x = a, *y = b;
+
+	if (x->to != y->to)
+		return x->to < y->to ? -1 : 1;
+	return (x->link > y->link) - (x->link < y->link);
+}
+
 static void
 index_hops(struct routes *r)
 {
@@ -72,6 +83,10 @@ index_hops(struct routes *r)
 		r->hop_first[i + 1] = (uint32_t)n;
 	}
 	r->hops = xreallocarray(r->hops, n + 1, sizeof *r->hops);
+	r->hops_by_to = xmemdup(r->hops, n + 1, sizeof *r->hops);
+	for (uint32_t i = 0; i < r->n_switches; i++)
+		sort_items(r->hops_by_to + r->hop_first[i],
+			   r->hop_first[i + 1] - r->hop_first[i], compare_hops);
 }
 
 /* The links into each host, ascending. */
@@ -128,6 +143,7 @@ routes_free(struct routes *r)
 	free(r->spread_places);
 	free(r->in_links);
 	free(r->in_first);
+	free(r->hops_by_to);
 	free(r->hops);
 	free(r->hop_first);
 	free(r->by_tier);
@@ -163,6 +179,7 @@ route_table_to(struct routes *r, uint32_t leaf)
 
 	if (t->down)
 		return t;
+	t->leaf = leaf;
 	t->down = xcalloc(2, r->n_switches);
 	t->all = t->down + r->n_switches;
 	memset(t->down, ROUTE_FAR, (size_t)2 * r->n_switches);
@@ -290,6 +307,26 @@ choose(const struct routes *r, uint32_t v, struct route_choice *choice, uint64_t
 	return index;
 }
 
+/* The links from switch 'v' to switch 'to', of which there are '*ret_n'. */
+static const struct route_hop *
+hops_between(const struct routes *r, uint32_t v, uint32_t to, uint64_t *ret_n)
+{
+	uint32_t first = r->hop_first[v], end = r->hop_first[v + 1], n = 0;
+
+	for (uint32_t last = end; first < last;) {
+		uint32_t middle = first + (last - first) / 2;
+
+		if (r->hops_by_to[middle].to < to)
+			first = middle + 1;
+		else
+			last = middle;
+	}
+	while (first + n < end && r->hops_by_to[first + n].to == to)
+		n++;
+	*ret_n = n;
+	return &r->hops_by_to[first];
+}
+
 const struct route_hop *
 route_choose_hop(const struct routes *r, const struct route_table *t, uint32_t v,
 		 struct route_choice *choice, bool *is_up)
@@ -297,6 +334,13 @@ route_choose_hop(const struct routes *r, const struct route_table *t, uint32_t v
 	const struct route_hop *hops = r->hops;
 	uint64_t n = 0;
 
+	/* A switch above many leaves has one link, or a few, to the last of them. */
+	if ((*is_up ? t->all[v] : t->down[v]) == 1) {
+		hops = hops_between(r, v, t->leaf, &n);
+		BUG_ON(!n);
+		*is_up = r->tiers[t->leaf] > r->tiers[v];
+		return &hops[choose(r, v, choice, n)];
+	}
 	for (uint32_t i = r->hop_first[v]; i < r->hop_first[v + 1]; i++) {
 		bool up = *is_up;
 

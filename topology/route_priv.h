@@ -14,6 +14,7 @@
 
 /* Distances to one leaf, by switch number. */
 struct route_table {
+	uint32_t leaf; /* Its switch number. */
 	uint8_t *down; /* Owned, together with 'all'. */
 	uint8_t *all;
 };
@@ -32,6 +33,7 @@ struct routes {
 	uint32_t *by_tier;          /* Owned.  Switch numbers by ascending tier. */
 	uint32_t *hop_first;        /* Owned.  n_switches + 1. */
 	struct route_hop *hops;     /* Owned.  Between switches, by link id. */
+	struct route_hop *hops_by_to; /* Owned.  The same, by 'to', then by link id. */
 	uint32_t *in_first;         /* Owned.  n_hosts + 1. */
 	uint32_t *in_links;         /* Owned.  Into host i: [first[i], first[i + 1]). */
 	struct route_table *tables; /* Owned.  By switch number; made on demand. */
