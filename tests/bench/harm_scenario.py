@@ -91,7 +91,8 @@ def period_source(rng):
     if regime == "three":
         kinds = [log_uniform(rng, base / 3, base * 3) for _ in range(3)]
         return lambda: rng.choice(kinds)
-    spread = 1.5 if regime == "near" else 10
+    # Periods that differ by little come into step and out of it again slowly.
+    spread = 10 if regime == "far" else 1.01 if round(base) % 2 else 1.5
     return lambda: log_uniform(rng, base / spread, base * spread)
 
 
