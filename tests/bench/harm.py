@@ -20,8 +20,9 @@ differences are taken seed by seed.
        errors (0.1 %).
 
 Environment variables, with defaults: SCENARIOS (1000), FIRST (1), SEEDS (4), LEAST (0.001),
-LEVERS ("all place path time"; "place,path" is one set), WORKERS (processors), RESULTS (a
-file of JSON lines that is added to; scenarios in it are not run again), KEEP (a folder
+LEVERS ("all place path time"; "place,path" is one set), POLICY (antiphase; with another
+one and LEVERS=all, for instance cassini:gate, the judge finds harm), WORKERS (processors), RESULTS (a
+file of JSON lines that is added to; what is in it is not run again), KEEP (a folder
 for the scenarios that are harmed).  Progress goes to standard error.  Exit status 1 if
 there is harm.
 """
@@ -43,6 +44,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 SIM = os.path.join(ROOT, os.environ.get("B", "build/release"), "antiphase-sim")
 SEEDS = int(os.environ.get("SEEDS", "4"))
 LEAST = float(os.environ.get("LEAST", "0.001"))
+POLICY = os.environ.get("POLICY", "antiphase")
 LEVERS = os.environ.get("LEVERS", "all place path time").split()
 # First seed, number of seeds, and standard errors, of stages 2 and 3.
 STAGES = ((1001, 16, 2.6), (2001, 64, 3.2))
@@ -89,10 +91,10 @@ def compare(scenario, path, sets, first, n_seeds):
     """Returns {levers: figures}, each against fair on the same seeds."""
     result, fair = {}, None
     for levers in sets:
-        policies = ["antiphase"] if fair else ["fair", "antiphase"]
+        policies = [POLICY] if fair else ["fair", POLICY]
         runs, solve_s = simulate(scenario, path, policies, levers, first, n_seeds)
         fair = fair or runs["fair"]
-        ours = runs["antiphase"]
+        ours = runs[POLICY]
         gains = [a.goodput / f.goodput - 1 for a, f in zip(ours, fair)]
         result[levers] = {
             "goodput": statistics.mean(r.goodput for r in ours),
@@ -112,11 +114,16 @@ def is_worse(figures, n_errors):
     return figures["gain"] < -LEAST and figures["gain"] < -n_errors * figures["error"]
 
 
-def judge(number):
+def missing(number, known):
+    """Returns the sets of levers to run: without waiting jobs there is nothing to place."""
+    done = known[number]["levers"] if number in known else ()
+    return [levers for levers in LEVERS if levers not in done and
+            (levers != "place" or any(not j.hosts for j in harm_scenario.draw(number).jobs))]
+
+
+def judge(number, sets):
     """Returns the figures of a scenario; 'harmed' lists the levers that do harm."""
     scenario = harm_scenario.draw(number)
-    sets = [levers for levers in LEVERS if levers != "place" or
-            any(not job.hosts for job in scenario.jobs)]
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "harm-%d.ini" % number)
         with open(path, "w", encoding="utf-8") as file:
@@ -150,7 +157,7 @@ def report(results):
                                          sum(bool(r["harmed"]) for r in results)))
     for what, key in (("GOODPUT", "goodput"), ("MEAN SLOWDOWN", "slowdown"),
                       ("WORST JOB'S SLOWDOWN", "worst")):
-        print("\n%s, antiphase / fair%s" % (what, "" if key == "goodput" else
+        print("\n%s, %s / fair%s" % (what, POLICY, "" if key == "goodput" else
                                            " (below 1 is better)"))
         print("LEVERS            N      min       1%       5%      25%      50%      75%      "
               "95%      max     mean")
@@ -164,23 +171,40 @@ def report(results):
             if f["gain"] or f["error"]]
     rows.sort(key=lambda row: (row[2] not in row[1]["harmed"], row[0]))
     print("\nThe %d worst, those with harm first (gain in goodput +- standard error)" % N_WORST)
-    print("NUMBER  FABRIC      HOSTS  JOBS  WAITING  LEVERS     GAIN %           SEEDS  "
-          "SLOWDOWN     WORST")
-    for gain, r, levers, f in rows[:N_WORST]:
-        print("%6d  %-10s  %5d  %4d  %7d  %-10s %7.3f +- %-6.3f %4d  %.3f>%.3f  %.3f>%.3f%s" % (
-            r["number"], r["kind"], r["hosts"], r["jobs"], r["waiting"], levers, 100 * gain,
-            100 * f["error"], f["n_seeds"], f["fair_slowdown"], f["slowdown"],
-            f["fair_worst"], f["worst"], "  HARM" if levers in r["harmed"] else ""))
+    print_rows(rows[:N_WORST])
+    rows.sort(key=lambda row: row[3]["fair_slowdown"] / row[3]["slowdown"])
+    print("\nThe %d whose mean slowdown, without weights, rises most" % N_WORST)
+    print_rows(rows[:N_WORST])
     n_stage = collections.Counter(f["stage"] for r in results for f in r["levers"].values())
     print("\nComparisons decided in stage 1: %d, 2: %d, 3: %d" % (n_stage[1], n_stage[2],
                                                                 n_stage[3]))
 
 
+def print_rows(rows):
+    print("NUMBER  FABRIC      HOSTS  JOBS  WAITING  LEVERS     GAIN %           SEEDS  "
+          "SLOWDOWN     WORST")
+    for gain, r, levers, f in rows:
+        print("%6d  %-10s  %5d  %4d  %7d  %-10s %7.3f +- %-6.3f %4d  %.3f>%.3f  %.3f>%.3f%s" % (
+            r["number"], r["kind"], r["hosts"], r["jobs"], r["waiting"], levers, 100 * gain,
+            100 * f["error"], f["n_seeds"], f["fair_slowdown"], f["slowdown"],
+            f["fair_worst"], f["worst"], "  HARM" if levers in r["harmed"] else ""))
+
+
+def merge(known, new):
+    """Adds the levers of a result to those known of its scenario."""
+    old = known.setdefault(new["number"], new)
+    old["levers"].update(new["levers"])
+    old["harmed"] = sorted(set(old["harmed"] + new["harmed"]))
+
+
 def known_results(path):
     if not path or not os.path.exists(path):
         return {}
+    known = {}
     with open(path, encoding="utf-8") as lines:
-        return {r["number"]: r for r in map(json.loads, lines)}
+        for result in map(json.loads, lines):
+            merge(known, result)
+    return known
 
 
 def main():
@@ -189,22 +213,24 @@ def main():
                range(first, first + int(os.environ.get("SCENARIOS", "1000"))))
     path = os.environ.get("RESULTS")
     known = known_results(path)
-    results = [known[n] for n in numbers if n in known]
+    todo = [(n, missing(n, known)) for n in numbers]
+    todo = [(n, sets) for n, sets in todo if sets]
     workers = int(os.environ.get("WORKERS", os.cpu_count()))
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        waiting = [pool.submit(judge, n) for n in numbers if n not in known]
+        waiting = [pool.submit(judge, n, sets) for n, sets in todo]
         for i, done in enumerate(concurrent.futures.as_completed(waiting), 1):
             result = done.result()
-            results.append(result)
+            number = result["number"]
+            merge(known, result)
             if path:
                 with open(path, "a", encoding="utf-8") as out:
                     out.write(json.dumps(result) + "\n")
             if result["harmed"] or i % 50 == 0:
                 print("%d of %d: scenario %d: %s" % (
-                    i, len(waiting), result["number"],
+                    i, len(waiting), number,
                     "harm by " + ", ".join(result["harmed"]) if result["harmed"] else "ok"),
                     file=sys.stderr)
-    results.sort(key=lambda r: r["number"])
+    results = [known[n] for n in numbers if n in known]
     harmed = [r["number"] for r in results if r["harmed"]]
     keep = os.environ.get("KEEP")
     for number in harmed if keep else ():
