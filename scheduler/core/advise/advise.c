@@ -224,11 +224,39 @@ plan_complete(struct plan *plan, const struct advise_ctx *ctx)
 	return 0;
 }
 
+/* Whether predictions are so expensive that only the best plan is shifted. */
+static bool
+is_shifted_last(const struct advise_ctx *ctx)
+{
+	return ctx->n_seeds == ADVISE_MIN_SEEDS && (ctx->opts.levers & ADVISE_TIME);
+}
+
+/*
+ * Shifts the best of plans[], which are without shifts, and the first, which is the
+ * baseline, if it can become the best that way.  Returns the best.
+ */
+static size_t
+shift_best(struct plan *plans, size_t best, const struct advise_ctx *judging,
+	   const struct advise_ctx *ctx)
+{
+	bool is_close = plan_goodput(&plans[0], ctx) >=
+			plan_goodput(&plans[best], ctx) * (1 - ADVISE_HOPELESS_FRAC);
+
+	if (best > 0)
+		shift_by_prediction(&plans[best], judging);
+	if (!is_close)
+		return best;
+	shift_by_prediction(&plans[0], ctx);
+	return is_better_plan(&plans[best], &plans[0], ctx) ? best : 0;
+}
+
 /*
  * Shifts the jobs at the packed places, at the places of best prediction in two orders,
  * and at CASSINI's, and takes the best outcome.  So the advice is never predicted to be
  * worse than no advice, nor, where its places are tried, than CASSINI's places with the
  * same shifting: placing jobs one by one is greedy.  Then jobs move from there.
+ *
+ * In large workloads only the best of these is shifted.
  */
 static int
 plan_antiphase(struct plan *plan, const struct advise_ctx *ctx)
@@ -238,6 +266,8 @@ plan_antiphase(struct plan *plan, const struct advise_ctx *ctx)
 	size_t best = 0;
 	int r = 0;
 
+	if (is_shifted_last(ctx))
+		judging.opts.levers &= ~(unsigned)ADVISE_TIME;
 	for (size_t i = 0; i < N_ATTEMPTS && r == 0; i++) {
 		bool is_new = true;
 
@@ -264,6 +294,8 @@ plan_antiphase(struct plan *plan, const struct advise_ctx *ctx)
 		judging.paths = attempts[best].paths;
 		r = plan_move_jobs(&plans[best], &judging);
 	}
+	if (r == 0 && is_shifted_last(ctx))
+		best = shift_best(plans, best, &judging, ctx);
 	if (r == 0) {
 		*plan = plans[best];
 		plans[best] = (struct plan){ 0 };

@@ -47,6 +47,10 @@
 #define ADVISE_GLANCE_JOBS       8
 #define ADVISE_GLANCE_ITERATIONS 30
 #define ADVISE_GLANCE_FRAC       0.03
+/* Where the effort allows no more than the least number of runs, only the best plan is
+ * shifted, and the baseline if it is worse by less than this share.  In scenarios of
+ * 'make bench-harm' with 20 jobs or more, shifts gain up to 0.04. */
+#define ADVISE_HOPELESS_FRAC 0.05
 /* Deadband of CASSINI's agent, as a share of the period (NSDI 2024, section 4.3). */
 #define ADVISE_DEADBAND_FRAC 0.05
 
