@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "engine/engine.h"
+#include "scheduler/core/advise/advice_path.h"
 #include "scheduler/core/advise/reason.h"
 
 struct err;
@@ -80,23 +81,6 @@ struct advice_link {
 	uint32_t n_jobs;
 	double score_before, score_after;
 	double excess_before_bps, excess_after_bps;
-};
-
-/* The path of one flow. */
-struct advice_path {
-	uint32_t source, destination; /* Hosts. */
-	uint32_t via;    /* The first switch of its highest tier; TOPO_NONE: none. */
-	uint32_t number; /* See routes_numbered_path(); WORK_HASHED: left to hashing. */
-	/*
-	 * A source port that hashing sends there; 0: none found.  The connections of a
-	 * flow have different ones.
-	 */
-	uint16_t port;
-	/* What it leaves: only where it is chosen and the job stays in place. */
-	uint32_t hashed_via;   /* As 'via', of the hashed path; TOPO_NONE: unknown. */
-	uint32_t hashed_link;  /* The worst link there; TOPO_NONE: none is contended. */
-	uint32_t *hashed_jobs; /* Owned.  The other jobs on it without advice. */
-	size_t n_hashed_jobs;
 };
 
 /*

@@ -273,7 +273,7 @@ advice_set_free(struct advice_set *set)
 		return;
 	for (size_t i = 0; i < set->n; i++) {
 		free(set->items[i].hosts);
-		advice_free_paths(&set->items[i]);
+		advice_paths_free(set->items[i].paths, set->items[i].n_paths);
 		free(set->items[i].links);
 		if (set->items[i].move)
 			free(set->items[i].move->from);
