@@ -312,6 +312,41 @@ paths_of_a_job_that_do_not_fit_its_flows_are_refused(void **state)
 	fixture_fini(&f);
 }
 
+static void
+changes_are_limited_and_fixed_flows_stay(void **state)
+{
+	struct rng rng;
+	size_t n_more = 0;
+
+	(void)state;
+	rng_init(&rng, 12);
+	for (int round = 0; round < 50; round++) {
+		const struct paths_opts opts = { .max_changes = 1 + rng_below(&rng, 3),
+						 .n_redraws = 10,
+						 .seed = 3 };
+		const bool is_fixed[2] = { true, false };
+		struct paths_counts counts;
+		size_t n_changed = 0;
+		struct lab lab;
+
+		lab_random(&lab, &rng, 6);
+		for (size_t j = 0; j < lab.n; j++)
+			lab.jobs[j].is_flow_fixed = is_fixed;
+		assert_int_equal(paths_improve(lab.loads, lab.f.topo, lab.f.routes,
+					       lab.jobs, lab.n, &opts, &counts),
+				 0);
+		for (size_t j = 0; j < lab.n; j++) {
+			assert_int_equal(lab.routed[j].paths[0], WORK_HASHED);
+			n_changed += lab.routed[j].paths[1] != WORK_HASHED;
+		}
+		assert_int_equal(n_changed, counts.n_changed);
+		assert_true(n_changed <= opts.max_changes);
+		n_more += n_changed > 1;
+		lab_fini(&lab);
+	}
+	assert_true(n_more > 0);
+}
+
 int
 main(void)
 {
@@ -323,6 +358,7 @@ main(void)
 		cmocka_unit_test(an_arrival_avoids_links_in_use),
 		cmocka_unit_test(fixed_jobs_and_dear_changes_keep_their_paths),
 		cmocka_unit_test(paths_of_a_job_that_do_not_fit_its_flows_are_refused),
+		cmocka_unit_test(changes_are_limited_and_fixed_flows_stay),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

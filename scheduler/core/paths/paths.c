@@ -56,6 +56,7 @@ struct search {
 	struct routes *routes;
 	const struct paths_job *jobs;
 	double change_cost;
+	size_t n_left; /* Flows that may still leave their first paths. */
 	struct rng rng;
 	uint32_t turn;
 	struct trial *trials;   /* Owned.  By link. */
@@ -215,7 +216,7 @@ list_flows(struct search *s, uint32_t j)
 
 		if (error < 0)
 			return error;
-		if (flow.n_paths > 1)
+		if (flow.n_paths > 1 && !(job->is_flow_fixed && job->is_flow_fixed[i]))
 			vec_push(&s->flows, flow);
 	}
 	return 0;
@@ -289,6 +290,31 @@ take_off(struct search *s, const struct flow *flow)
 	add_flow(s->loads, &s->jobs[flow->job], flow->number, true);
 }
 
+static bool
+has_left(const struct search *s, const struct flow *flow)
+{
+	return s->jobs[flow->job].routed->paths[flow->number] != flow->first_path;
+}
+
+/* Moves a flow to its best path; returns whether it has moved. */
+static bool
+move_flow(struct search *s, const struct flow *flow)
+{
+	const uint32_t *path = &s->jobs[flow->job].routed->paths[flow->number];
+	uint32_t before = *path;
+	bool had_left = has_left(s, flow);
+
+	if (!had_left && s->n_left == 0)
+		return false;
+	take_off(s, flow);
+	choose_path(s, flow);
+	if (had_left && !has_left(s, flow))
+		s->n_left++;
+	else if (!had_left && has_left(s, flow))
+		s->n_left--;
+	return *path != before;
+}
+
 /* Moves each flow in turn to its best path, until none moves. */
 static void
 descend(struct search *s, uint32_t n_rounds)
@@ -297,16 +323,8 @@ descend(struct search *s, uint32_t n_rounds)
 
 	for (uint32_t round = 0; round < n_rounds && has_moved; round++) {
 		has_moved = false;
-		for (size_t i = 0; i < s->flows.n; i++) {
-			const struct flow *flow = &s->flows.items[i];
-			const uint32_t *path =
-				&s->jobs[flow->job].routed->paths[flow->number];
-			uint32_t before = *path;
-
-			take_off(s, flow);
-			choose_path(s, flow);
-			has_moved |= *path != before;
-		}
+		for (size_t i = 0; i < s->flows.n; i++)
+			has_moved |= move_flow(s, &s->flows.items[i]);
 	}
 }
 
@@ -402,6 +420,7 @@ paths_improve(struct link_loads *loads, const struct topo *topo, struct routes *
 
 	search_init(&s, loads, topo, routes, jobs, opts->seed);
 	s.change_cost = opts->change_cost;
+	s.n_left = opts->max_changes ? opts->max_changes : SIZE_MAX;
 	for (uint32_t j = 0; j < n && error == 0; j++)
 		if (!jobs[j].is_fixed)
 			error = list_flows(&s, j);
@@ -412,11 +431,10 @@ paths_improve(struct link_loads *loads, const struct topo *topo, struct routes *
 						       link_loads_total_harm(loads) };
 		sort_items(s.flows.items, s.flows.n, compare_loads);
 		descend(&s, n_rounds);
-		redraw(&s, opts->n_redraws);
+		if (opts->max_changes == 0)
+			redraw(&s, opts->n_redraws);
 		for (size_t i = 0; i < s.flows.n; i++)
-			ret_counts->n_changed +=
-				path_now(&s, &s.flows.items[i]).number !=
-				s.flows.items[i].first_path;
+			ret_counts->n_changed += has_left(&s, &s.flows.items[i]);
 		ret_counts->harm_after = link_loads_total_harm(loads);
 		for (uint32_t j = 0; j < n; j++)
 			routed_job_refresh(jobs[j].routed, topo);

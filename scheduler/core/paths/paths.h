@@ -32,6 +32,7 @@ struct paths_job {
 	uint32_t job;
 	uint16_t first_port;       /* Of its flow 0. */
 	bool is_fixed;             /* Its paths stay. */
+	const bool *is_flow_fixed; /* Borrowed.  By flow; NULL: none.  Those stay. */
 	double weight;             /* As in the link loads. */
 	struct routed_job *routed; /* Borrowed; paths and footprint change. */
 };
@@ -39,12 +40,14 @@ struct paths_job {
 struct paths_opts {
 	uint64_t seed;
 	uint32_t n_rounds;  /* Of moving each flow in turn; 0: default. */
-	uint32_t n_redraws; /* Of ruin and recreate. */
+	uint32_t n_redraws; /* Of ruin and recreate; none with 'max_changes'. */
 	/*
 	 * A flow of a running job leaves its path only if the harm falls by more than
 	 * this times the job's weight.
 	 */
 	double change_cost;
+	/* Flows that may get another path than before; 0: no limit. */
+	size_t max_changes;
 };
 
 struct paths_counts {
