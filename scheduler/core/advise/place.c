@@ -67,7 +67,14 @@ place_renew(struct place *place, uint32_t job)
 		place->n_jobs = n;
 	}
 	BUG_ON(place->jobs[job].is_put);
+	place->jobs[job].paths = place->paths;
 	link_loads_set_job(place->loads, job, &wj->profile, wj->weight);
+}
+
+void
+place_set_paths(struct place *place, uint32_t job, enum place_paths paths)
+{
+	place->jobs[job].paths = paths;
 }
 
 /* ---- Putting and removing ------------------------------------------------------- */
@@ -111,10 +118,11 @@ static struct paths_job
 paths_job_of(const struct place *place, uint32_t job, struct routed_job *routed)
 {
 	const struct work_job *wj = &place->workload->jobs[job];
+	bool is_hashed = place->jobs[job].paths == PLACE_HASHED;
 
 	return (struct paths_job){ .job = job,
 				   .first_port = wj->first_port,
-				   .is_fixed = wj->paths != NULL,
+				   .is_fixed = wj->paths || is_hashed,
 				   .weight = wj->weight,
 				   .routed = routed };
 }
@@ -129,7 +137,7 @@ place_route(const struct place *place, uint32_t job, const uint32_t *hosts,
 
 	if (r < 0)
 		return r;
-	if (place->paths == PLACE_HASHED || pj.is_fixed) {
+	if (pj.is_fixed) {
 		paths_load(place->loads, &pj);
 		return 0;
 	}
@@ -270,6 +278,33 @@ place_improve_paths(struct place *place, uint64_t seed)
 			refresh_worst(place, j);
 	free(jobs);
 	return r;
+}
+
+int
+place_change_paths(struct place *place, uint32_t job, const bool *is_flow_fixed,
+		   const struct paths_opts *opts, struct paths_counts *ret_counts)
+{
+	struct routed_job *routed = &place->jobs[job].routed;
+	struct paths_job pj = paths_job_of(place, job, routed);
+	struct footprint old;
+	int r;
+
+	BUG_ON(!place->jobs[job].is_put);
+	pj.is_fixed = false;
+	pj.is_flow_fixed = is_flow_fixed;
+	/* The improvement makes the footprint anew. */
+	old = routed->footprint;
+	routed->footprint = (struct footprint){ 0 };
+	r = paths_improve(place->loads, place->topo, place->routes, &pj, 1, opts,
+			  ret_counts);
+	if (r < 0) {
+		routed->footprint = old;
+		return r;
+	}
+	refresh_neighbors(place, &old);
+	refresh_neighbors(place, &routed->footprint);
+	footprint_fini(&old);
+	return 0;
 }
 
 int64_t

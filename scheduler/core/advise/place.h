@@ -23,8 +23,10 @@
 #include <stdint.h>
 
 struct link_loads;
-struct routed_job;
+struct paths_counts;
+struct paths_opts;
 struct place;
+struct routed_job;
 struct rng;
 struct routes;
 struct topo;
@@ -64,8 +66,21 @@ void place_return(struct place *place, uint32_t job, struct place_lifted *lifted
  */
 int place_improve_paths(struct place *place, uint64_t seed);
 
-/* Takes the changed or new entry of 'job' in the workload; the job is not placed. */
+/*
+ * Improves the paths of one placed job, whether the workload names them or not; those of
+ * all others stay, and so do flows i with is_flow_fixed[i] (may be NULL).  Returns as
+ * paths_improve().
+ */
+int place_change_paths(struct place *place, uint32_t job, const bool *is_flow_fixed,
+		       const struct paths_opts *opts, struct paths_counts *ret_counts);
+
+/*
+ * Takes the changed or new entry of 'job' in the workload; the job is not placed.  Its
+ * paths are as place_new() was told, or from the next place_put() on as
+ * place_set_paths() says.
+ */
 void place_renew(struct place *place, uint32_t job);
+void place_set_paths(struct place *place, uint32_t job, enum place_paths paths);
 
 /* Free slots of a host, negative if overdrawn; and set, as the scheduler reports. */
 int64_t place_free_slots(const struct place *place, uint32_t host);

@@ -14,7 +14,8 @@
 
 struct place_job {
 	bool is_put;
-	uint32_t *hosts; /* Owned.  Ascending; NULL if not placed. */
+	enum place_paths paths; /* Of the next place_put(). */
+	uint32_t *hosts;        /* Owned.  Ascending; NULL if not placed. */
 	struct routed_job routed;
 	double worst; /* Largest e_l of its links; see link_loads.h. */
 };
@@ -33,9 +34,9 @@ struct place {
 	int64_t *free_slots;             /* Owned.  By node; may be overdrawn. */
 	uint32_t *n_guests;              /* Owned.  By node: jobs on the host. */
 	struct link_loads *loads;        /* Owned. */
-	enum place_paths paths;
-	struct place_job *jobs; /* Owned. */
-	size_t n_jobs;          /* Of 'jobs'; the workload may have more. */
+	enum place_paths paths;          /* Of new jobs. */
+	struct place_job *jobs;          /* Owned. */
+	size_t n_jobs;                   /* Of 'jobs'; the workload may have more. */
 	uint32_t n_hosts;
 	uint32_t *order;            /* Owned.  Hosts, groups together. */
 	uint32_t *leaf_group;       /* Owned.  By node: its group of level 0. */
