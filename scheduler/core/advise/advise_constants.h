@@ -57,6 +57,23 @@
 /* Source ports that are tried for one of a given path. */
 #define ADVISE_MAX_PORTS 4096
 
+/* ---- Paths of running jobs (advisor/advisor_paths.c) ----------------------------- */
+
+/*
+ * A change of a flow's path counts as this much of its job's time, for the segments that
+ * overtake others and are sent again.  Chosen, far above what was measured: 45 segments
+ * in five changes of one TCP flow.
+ */
+#define ADVISE_CHANGE_S 1.0
+/*
+ * A change is made only if it pays for that within this time, so the least gain is
+ * ADVISE_CHANGE_S / ADVISE_PAYBACK_S of the job's speed, well above the noise of
+ * predictions; and not again within it.
+ */
+#define ADVISE_PAYBACK_S 50.0
+/* Changes in any minute.  Chosen: a plan for 100 jobs of 6 flows takes one minute. */
+#define ADVISE_CHANGES_A_MINUTE 600
+
 /* ---- Effort ---------------------------------------------------------------------- */
 
 #define ADVISE_EFFORT_FLOWS 8e6 /* Default, for all predictions that are kept. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advisor/advisor_priv.h"
 #include "scheduler/core/paths/link_loads.h"
 #include "topology/route.h"
@@ -17,6 +18,8 @@ begin_fabric(struct advisor *advisor, struct topo *topo)
 {
 	advisor->topo = topo_ref(topo);
 	advisor->routes = routes_new(topo, advisor->opts.ecmp_seed);
+	advisor->is_choosing = (advisor->opts.levers & ADVISE_PATH) &&
+			       routes_all_hash(advisor->routes);
 	advisor->place =
 		place_new(topo, advisor->routes, &advisor->workload, PLACE_HASHED);
 	advisor->given_slots =
@@ -41,6 +44,14 @@ advisor_new(struct topo *topo, const struct advisor_opts *opts)
 
 	if (opts)
 		advisor->opts = *opts;
+	if (advisor->opts.levers == 0)
+		advisor->opts.levers = ADVISE_ALL_LEVERS;
+	if (!(advisor->opts.change_s > 0))
+		advisor->opts.change_s = ADVISE_CHANGE_S;
+	if (!(advisor->opts.payback_s > 0))
+		advisor->opts.payback_s = ADVISE_PAYBACK_S;
+	if (advisor->opts.changes_a_minute == 0)
+		advisor->opts.changes_a_minute = ADVISE_CHANGES_A_MINUTE;
 	begin_fabric(advisor, topo);
 	return advisor;
 }
@@ -48,8 +59,9 @@ advisor_new(struct topo *topo, const struct advisor_opts *opts)
 static void
 job_free(struct advisor_job *job)
 {
-	free(job->links);
-	free(job->constraints);
+	advisor_unpublish(job);
+	free(job->paths.changed_ns);
+	free(job->paths.view);
 	free(job->name);
 	free(job);
 }
@@ -66,6 +78,8 @@ advisor_free(struct advisor *advisor)
 	vec_free(&advisor->jobs);
 	vec_free(&advisor->free_numbers);
 	vec_free(&advisor->touched);
+	vec_free(&advisor->restless);
+	vec_free(&advisor->change_times);
 	workload_fini(&advisor->workload);
 	free(advisor);
 }
@@ -73,22 +87,28 @@ advisor_free(struct advisor *advisor)
 /* ---- Affected jobs --------------------------------------------------------------- */
 
 static void
-touch(struct advisor *advisor, uint32_t job)
+queue(struct advisor *advisor, uint32_t job)
 {
-	advisor->jobs.items[job]->is_touched = true;
 	if (advisor->jobs.items[job]->is_queued)
 		return;
 	advisor->jobs.items[job]->is_queued = true;
 	vec_push(&advisor->touched, job);
 }
 
-/* Marks the job and all jobs that share a link with it that can be exceeded. */
-static void
-touch_around(struct advisor *advisor, uint32_t job)
+void
+advisor_touch(struct advisor *advisor, uint32_t job)
+{
+	advisor->jobs.items[job]->is_touched = true;
+	advisor->jobs.items[job]->hashed.is_stale = true;
+	queue(advisor, job);
+}
+
+void
+advisor_touch_around(struct advisor *advisor, uint32_t job)
 {
 	const struct routed_job *routed = place_routed_job(advisor->place, job);
 
-	touch(advisor, job);
+	advisor_touch(advisor, job);
 	for (size_t i = 0; routed && i < routed->footprint.n; i++) {
 		uint32_t link = routed->footprint.entries[i].link;
 		const struct link_load *loads;
@@ -98,7 +118,7 @@ touch_around(struct advisor *advisor, uint32_t job)
 			continue;
 		loads = link_loads_of(place_link_loads(advisor->place), link, &n);
 		for (size_t k = 0; k < n; k++)
-			touch(advisor, loads[k].job);
+			advisor_touch(advisor, loads[k].job);
 	}
 }
 
@@ -143,10 +163,15 @@ is_same(const struct advisor *advisor, const struct advisor_job *known,
 	    old->n_hosts_wanted != job->n_hosts_wanted ||
 	    old->slots_per_host != job->slots_per_host ||
 	    old->collective != job->collective || old->weight != job->weight ||
-	    old->first_port != job->first_port)
+	    old->first_port != job->first_port ||
+	    old->n_connections != job->n_connections)
 		return false;
 	if (job->hosts && memcmp(old->hosts, job->hosts,
 				 job->n_hosts_wanted * sizeof *job->hosts) != 0)
+		return false;
+	if (job->paths &&
+	    (old->n_paths != job->n_paths ||
+	     memcmp(old->paths, job->paths, job->n_paths * sizeof *job->paths) != 0))
 		return false;
 	return is_same_profile(&old->profile, &job->profile);
 }
@@ -175,18 +200,9 @@ add_job(struct advisor *advisor, const char *name)
 		}
 	}
 	job->name = xstrdup(name);
+	job->paths.may_choose = true;
 	HASH_ADD_KEYPTR(hh, advisor->by_name, job->name, strlen(job->name), job);
 	return job;
-}
-
-static void
-forget_view(struct advisor_job *job)
-{
-	free(job->links);
-	free(job->constraints);
-	job->links = NULL;
-	job->constraints = NULL;
-	job->view = (struct advisor_view){ .revision = job->view.revision };
 }
 
 /* Checks that the job's hosts are hosts and that the fabric connects them. */
@@ -221,12 +237,24 @@ take_entry(struct advisor *advisor, struct advisor_job *job,
 	place_renew(advisor->place, job->number);
 }
 
+/* Takes a placed job off its hosts and links. */
+static void
+take_off(struct advisor *advisor, uint32_t number)
+{
+	advisor_touch_around(advisor, number);
+	advisor_paths_leave(advisor, number);
+	place_remove(advisor->place, number);
+}
+
 int
 advisor_put(struct advisor *advisor, const struct work_job *job, bool is_shiftable,
 	    uint32_t *ret_number)
 {
 	uint32_t number = advisor_find(advisor, job->name);
 	struct advisor_job *known;
+	uint32_t *kept = NULL;
+	size_t n_kept = 0;
+	bool has_waited;
 	int rc;
 
 	if (job->n_hosts_wanted == 0 ||
@@ -240,20 +268,23 @@ advisor_put(struct advisor *advisor, const struct work_job *job, bool is_shiftab
 	rc = check_hosts(advisor, job);
 	if (rc < 0)
 		return rc;
-	if (known && place_routed_job(advisor->place, number)) {
-		touch_around(advisor, number);
-		place_remove(advisor->place, number);
+	has_waited = known && !place_routed_job(advisor->place, number);
+	if (known && !has_waited) {
+		kept = advisor_paths_keep(advisor, number, job, &n_kept);
+		take_off(advisor, number);
 	}
 	if (!known)
 		known = add_job(advisor, job->name);
 	number = known->number;
 	known->is_shiftable = is_shiftable;
 	take_entry(advisor, known, job);
+	advisor_paths_prepare(advisor, number, has_waited, kept, n_kept);
 	if (job->hosts)
 		BUG_ON(place_put(advisor->place, number, job->hosts) < 0);
 	else
-		forget_view(known);
-	touch_around(advisor, number);
+		advisor_unpublish(known);
+	advisor_paths_note(advisor, number);
+	advisor_touch_around(advisor, number);
 	*ret_number = number;
 	return 0;
 }
@@ -267,16 +298,15 @@ advisor_remove(struct advisor *advisor, const char *name)
 	if (number == UINT32_MAX)
 		return;
 	job = advisor->jobs.items[number];
-	if (place_routed_job(advisor->place, number)) {
-		touch_around(advisor, number);
-		place_remove(advisor->place, number);
-	}
+	if (place_routed_job(advisor->place, number))
+		take_off(advisor, number);
 	HASH_DEL(advisor->by_name, job);
-	forget_view(job);
+	advisor_unpublish(job);
 	free(job->name);
 	job->name = NULL;
 	work_job_fini(&advisor->workload.jobs[number]);
 	memset(&advisor->workload.jobs[number], 0, sizeof(struct work_job));
+	advisor_paths_note(advisor, number);
 	vec_push(&advisor->free_numbers, number);
 }
 
@@ -294,21 +324,38 @@ advisor_set_free(struct advisor *advisor, uint32_t host, int64_t n_slots)
 
 /* ---- Solving and views ----------------------------------------------------------- */
 
+/* Solves the job's component, or compares its paths; false: neither is due. */
+static bool
+step_one(struct advisor *advisor, uint32_t number)
+{
+	struct advisor_job *job = advisor->jobs.items[number];
+	bool is_touched = job->is_touched;
+
+	job->is_queued = false;
+	job->is_touched = false;
+	if (!place_routed_job(advisor->place, number))
+		return false;
+	if (is_touched) {
+		advisor_solve(advisor, number);
+	} else if (job->hashed.is_stale && job->paths.n_chosen) {
+		advisor_compare_hashed(advisor, number);
+		return true;
+	} else {
+		/* Solved with another job. */
+		return false;
+	}
+	if (job->hashed.is_stale && job->paths.n_chosen)
+		queue(advisor, number);
+	return true;
+}
+
 size_t
 advisor_step(struct advisor *advisor, size_t n_max)
 {
 	while (advisor->first_touched < advisor->touched.n && n_max > 0) {
 		uint32_t job = advisor->touched.items[advisor->first_touched++];
 
-		advisor->jobs.items[job]->is_queued = false;
-		/* Solved with another job, or gone. */
-		if (!advisor->jobs.items[job]->is_touched)
-			continue;
-		advisor->jobs.items[job]->is_touched = false;
-		if (!place_routed_job(advisor->place, job))
-			continue;
-		advisor_solve(advisor, job);
-		n_max--;
+		n_max -= step_one(advisor, job);
 	}
 	/* Drops the finished part, in case the queue is never empty. */
 	if (advisor->first_touched > advisor->touched.n / 2) {

@@ -15,6 +15,12 @@
  * periods (control/period_lock.h) where that costs less than contention; turns need no
  * lock.
  *
+ * Where all switches hash, flows get paths (paths/paths.h).  A waiting job is ranked
+ * among the paths that would be chosen for it, and gets them when it gets its hosts.  A
+ * job that had hosts when it was put first is on the paths that hashing gave it.  Those
+ * of running jobs stay unless a change pays (advisor_change_paths()).  Shifts are solved
+ * given these paths.
+ *
  * Pure and deterministic: the same sequence of calls gives the same advice.  10,000
  * jobs on 20,000 links: an arrival is ranked in under 50 ms; cost is in proportion to
  * the links that it could touch and the component it joins, not to the cluster.
@@ -26,6 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "scheduler/core/advise/advice_path.h"
 #include "scheduler/core/advise/reason.h"
 #include "scheduler/core/control/steer.h"
 
@@ -39,6 +46,14 @@ struct advisor_opts {
 	double max_slowdown;   /* Cap on any one job; 0: default. */
 	uint32_t n_candidates; /* Placements to rank; 0: default. */
 	uint32_t n_iterations; /* To predict over; 0: default. */
+	/*
+	 * Of enum advise_lever; 0: all.  Without ADVISE_PLACE a ranking has the packed
+	 * place only.  ADVISE_PATH counts only where all switches hash.
+	 */
+	unsigned levers;
+	/* Of changes of paths, see advise_constants.h; 0: default. */
+	double change_s, payback_s;
+	uint32_t changes_a_minute;
 };
 
 /* Takes a reference to the fabric. */
@@ -49,7 +64,11 @@ void advisor_free(struct advisor *advisor); /* Accepts NULL. */
  * Adds or changes a job; hosts NULL: it waits.  Copied; its name is its key.
  * 'is_shiftable': it has a pacer, so it can be delayed.  Returns 0 and its number
  * (valid until it is removed), -EHOSTUNREACH, or -EINVAL for repeated hosts or hosts
- * outside the fabric.  A job without phases only occupies hosts: it gets no advice.
+ * outside the fabric, or paths that do not fit its flows.  A job without phases only
+ * occupies hosts: it gets no advice.
+ *
+ * If 'job' has paths, they are taken as the present ones.  Otherwise a job that is put
+ * again on the same hosts keeps its paths.
  */
 int advisor_put(struct advisor *advisor, const struct work_job *job, bool is_shiftable,
 		uint32_t *ret_number);
@@ -67,8 +86,38 @@ const struct work_job *advisor_job(const struct advisor *advisor, uint32_t numbe
  */
 int64_t advisor_set_free(struct advisor *advisor, uint32_t host, int64_t n_slots);
 
-/* Solves up to 'n_max' affected components; returns how many are left. */
+/*
+ * Solves up to 'n_max' affected components, or compares a job's paths with those of
+ * hashing; returns how many are left.
+ */
 size_t advisor_step(struct advisor *advisor, size_t n_max);
+
+/* ---- Paths ----------------------------------------------------------------------- */
+
+/*
+ * Sets whether the job's paths may be chosen, which is so for a new job.  If they may
+ * not, its flows are left to hashing from now on.
+ */
+void advisor_allow_paths(struct advisor *advisor, uint32_t job, bool is_allowed);
+
+/*
+ * Changes paths of running jobs where that pays, one job at a time, up to 'n_max' jobs:
+ * those that were put, that share links with them, or that could use links which became
+ * free.  A flow is changed only if the harm of all links (paths/link_loads.h) falls by
+ * change_s / payback_s of the job's weight, never twice within payback_s, and no more
+ * than 'changes_a_minute' flows in any minute.  'now_ns' is any clock that never goes
+ * back, the same for all calls.  Returns whether more jobs can be looked at now.
+ */
+bool advisor_change_paths(struct advisor *advisor, int64_t now_ns, size_t n_max);
+
+struct advisor_path_counts {
+	size_t n_jobs;      /* Jobs with flows on chosen paths. */
+	size_t n_flows;     /* Those flows. */
+	uint64_t n_changed; /* Flows of running jobs that were changed, ever. */
+};
+struct advisor_path_counts advisor_path_counts(const struct advisor *advisor);
+
+/* ---- Advice ---------------------------------------------------------------------- */
 
 struct advisor_link {
 	uint32_t link; /* Of the fabric. */
@@ -85,11 +134,21 @@ struct advisor_view {
 	int64_t shift_us, slack_us, locked_us;
 	enum steer_mode mode;
 	double score_before, score_after;
-	double slowdown_before, slowdown_after; /* Predicted, over isolated. */
-	double gain_low, gain_high;             /* Of its iteration time, relative. */
+	/*
+	 * Predicted, over isolated.  'Before' is without shifts and, if paths are chosen
+	 * for the job, with those of hashing instead.
+	 */
+	double slowdown_before, slowdown_after;
+	double slowdown_unshifted;  /* Without shifts, on its present paths. */
+	double gain_low, gain_high; /* Of its iteration time, relative. */
 	enum reason reason;
-	const struct advisor_link *links; /* Contended ones, worst first. */
+	/* Contended ones, worst first.  If routed apart: those that it was kept from. */
+	const struct advisor_link *links;
 	size_t n_links;
+	/* By flow; NULL: all are left to hashing. */
+	const struct advice_path *paths;
+	size_t n_paths;
+	uint64_t paths_revision; /* Changes with 'paths'; 0: never had any. */
 	const struct steer_constraint *constraints; /* Of this job; jobs by number. */
 	size_t n_constraints;
 };

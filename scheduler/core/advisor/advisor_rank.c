@@ -9,9 +9,7 @@
 
 #include "lib/base/alloc.h"
 #include "scheduler/core/advise/advise_constants.h"
-#include "scheduler/core/advise/predict.h"
 #include "scheduler/core/advisor/advisor_priv.h"
-#include "scheduler/core/paths/link_loads.h"
 #include "topology/topo.h"
 
 #define DEFAULT_CANDIDATES 20
@@ -21,13 +19,8 @@
 #define MIN_TRIES    10
 #define MAX_TRIES    200
 
-/* Number of predicted places, their neighbors, and the runs. */
-#define N_PREDICTED        3
-#define PREDICT_MAX_JOBS   12
-#define PREDICT_RUNS       3
-#define PREDICT_ITERATIONS 15
-/* Predictions that would start more flows are omitted. */
-#define PREDICT_MAX_COST 40000.0
+/* Places that are predicted. */
+#define N_PREDICTED 3
 
 void
 advisor_ranking_fini(struct advisor_ranking *ranking)
@@ -71,123 +64,6 @@ reset_free_slots(const struct advisor *advisor, int64_t *were)
 	free(were);
 }
 
-/* ---- Prediction ------------------------------------------------------------------ */
-
-struct forecast {
-	double own[PREDICT_RUNS]; /* Slowdown of the job, by run. */
-	double others;            /* Mean slowdown of the worst of the others. */
-	double score;
-	bool is_known;
-};
-
-static double
-score_here(const struct advisor *advisor, uint32_t job)
-{
-	const struct routed_job *routed = place_routed_job(advisor->place, job);
-	double worst = 1;
-
-	for (size_t i = 0; i < routed->footprint.n; i++) {
-		uint32_t link = routed->footprint.entries[i].link;
-
-		if (link_loads_is_exceedable(place_link_loads(advisor->place), link))
-			worst = fmin(
-				worst,
-				1 - link_loads_excess_bps(
-					    place_link_loads(advisor->place), link) /
-						topo_link(advisor->topo, link)
-							->capacity_bps);
-	}
-	return worst;
-}
-
-/* The better of sharing links and taking turns, by the sum of weight / slowdown. */
-static void
-predict_better(const struct advisor *advisor, struct predict_job *jobs,
-	       const struct component *component, struct prediction *ret_prediction)
-{
-	struct predict_opts opts = { advisor->opts.seed, PREDICT_RUNS,
-				     PREDICT_ITERATIONS };
-	struct prediction turns;
-	double gain = 0;
-
-	predict(jobs, component->n_jobs, advisor->topo, &opts, ret_prediction);
-	for (size_t i = 0; i < component->n_jobs; i++)
-		jobs[i].pacing = advisor->jobs.items[component->jobs[i]]->is_shiftable
-					 ? ENGINE_PACE_GATE
-					 : ENGINE_PACE_FREE;
-	predict(jobs, component->n_jobs, advisor->topo, &opts, &turns);
-	for (size_t i = 0; i < component->n_jobs; i++)
-		gain += jobs[i].job->weight * (1 / prediction_mean(&turns, i) -
-					       1 / prediction_mean(ret_prediction, i));
-	if (gain > 0) {
-		struct prediction worse = *ret_prediction;
-
-		*ret_prediction = turns;
-		turns = worse;
-	}
-	prediction_fini(&turns);
-}
-
-/* Predicts the job at its present place. */
-static void
-forecast_here(const struct advisor *advisor, uint32_t job,
-	      struct forecast *ret_forecast)
-{
-	struct advise_ctx ctx = advisor_ctx(advisor);
-	struct component component;
-	struct predict_job *jobs;
-	struct prediction prediction;
-
-	ret_forecast->score = score_here(advisor, job);
-	component_around(advisor->place, &ctx, job, PREDICT_MAX_JOBS, &component);
-	jobs = component_predict_jobs(&component, advisor->place, &ctx);
-	if (component.n_links == 0) {
-		for (size_t s = 0; s < PREDICT_RUNS; s++)
-			ret_forecast->own[s] = 1;
-		ret_forecast->others = 1;
-		ret_forecast->is_known = true;
-	} else if (predict_cost(jobs, component.n_jobs, PREDICT_ITERATIONS) <=
-		   PREDICT_MAX_COST) {
-		predict_better(advisor, jobs, &component, &prediction);
-		ret_forecast->others = 1;
-		for (size_t i = 0; i < component.n_jobs; i++)
-			if (component.jobs[i] != job)
-				ret_forecast->others =
-					fmax(ret_forecast->others,
-					     prediction_mean(&prediction, i));
-			else
-				for (size_t s = 0; s < PREDICT_RUNS; s++)
-					ret_forecast->own[s] =
-						prediction
-							.slowdown[i * PREDICT_RUNS + s];
-		ret_forecast->is_known = true;
-		prediction_fini(&prediction);
-	}
-	free(jobs);
-	component_fini(&component);
-}
-
-static void
-forecast(const struct advisor *advisor, uint32_t job, const uint32_t *hosts,
-	 struct forecast *ret_forecast)
-{
-	*ret_forecast = (struct forecast){ .score = 1 };
-	if (place_put(advisor->place, job, hosts) < 0)
-		return;
-	forecast_here(advisor, job, ret_forecast);
-	place_remove(advisor->place, job);
-}
-
-static double
-mean_own(const struct forecast *f)
-{
-	double sum = 0;
-
-	for (size_t s = 0; s < PREDICT_RUNS; s++)
-		sum += f->own[s];
-	return sum / PREDICT_RUNS;
-}
-
 /* ---- The ranking ----------------------------------------------------------------- */
 
 static enum reason
@@ -207,12 +83,23 @@ fill_gain(struct advisor_ranking *ranking, const struct forecast *packed,
 		return;
 	ranking->gain_low = HUGE_VAL;
 	ranking->gain_high = -HUGE_VAL;
-	for (size_t s = 0; s < PREDICT_RUNS; s++) {
+	for (size_t s = 0; s < FORECAST_RUNS; s++) {
 		double gain = 1 - best->own[s] / packed->own[s];
 
 		ranking->gain_low = fmin(ranking->gain_low, gain);
 		ranking->gain_high = fmax(ranking->gain_high, gain);
 	}
+}
+
+static void
+forecast_at(const struct advisor *advisor, uint32_t job, const uint32_t *hosts,
+	    struct forecast *ret_forecast)
+{
+	*ret_forecast = (struct forecast){ .score = 1 };
+	if (place_put(advisor->place, job, hosts) < 0)
+		return;
+	advisor_forecast(advisor, job, true, ret_forecast);
+	place_remove(advisor->place, job);
 }
 
 static void
@@ -225,7 +112,7 @@ predict_first(const struct advisor *advisor, uint32_t job, const uint32_t *packe
 	if (packed_hosts) {
 		struct place_candidate rated;
 
-		forecast(advisor, job, packed_hosts, &packed);
+		forecast_at(advisor, job, packed_hosts, &packed);
 		place_rate(advisor->place, job, packed_hosts, &rated);
 		ranking->packed_loss = rated.loss;
 		packed_is_contended = rated.n_contended > 0;
@@ -236,10 +123,10 @@ predict_first(const struct advisor *advisor, uint32_t job, const uint32_t *packe
 		struct forecast f = { .score = 1 };
 
 		if (i < N_PREDICTED)
-			forecast(advisor, job, item->hosts, &f);
+			forecast_at(advisor, job, item->hosts, &f);
 		item->score = f.score;
 		if (f.is_known) {
-			item->slowdown = mean_own(&f);
+			item->slowdown = forecast_mean(&f);
 			item->slowdown_others = f.others;
 		}
 		if (i == 0)
@@ -249,24 +136,51 @@ predict_first(const struct advisor *advisor, uint32_t job, const uint32_t *packe
 	fill_gain(ranking, &packed, &best);
 }
 
+/* The packed place alone, for an advisor that does not choose places. */
+static int
+rate_packed(const struct advisor *advisor, uint32_t job,
+	    struct place_candidates *ret_candidates)
+{
+	uint32_t n_hosts = advisor->workload.jobs[job].n_hosts_wanted;
+	uint32_t *packed = xcalloc(n_hosts, sizeof *packed);
+	int rc = place_pack(advisor->place, job, packed);
+
+	if (rc == 0) {
+		ret_candidates->items = xcalloc(1, sizeof *ret_candidates->items);
+		ret_candidates->n = 1;
+		place_rate(advisor->place, job, packed, &ret_candidates->items[0]);
+	}
+	free(packed);
+	return rc;
+}
+
+static int
+find_candidates(const struct advisor *advisor, uint32_t job,
+		struct place_candidates *ret_candidates)
+{
+	size_t n_max = advisor->opts.n_candidates ? advisor->opts.n_candidates
+						  : DEFAULT_CANDIDATES;
+	size_t n_tries = SEARCH_FLOWS / advisor->workload.jobs[job].n_hosts_wanted;
+
+	if (!(advisor->opts.levers & ADVISE_PLACE))
+		return rate_packed(advisor, job, ret_candidates);
+	n_tries = n_tries > MAX_TRIES ? MAX_TRIES : n_tries;
+	n_tries = n_tries < MIN_TRIES ? MIN_TRIES : n_tries;
+	return place_search(advisor->place, job, advisor->opts.seed, n_tries, n_max,
+			    ret_candidates);
+}
+
 static int
 rank_places(const struct advisor *advisor, uint32_t job,
 	    struct advisor_ranking *ret_ranking)
 {
 	uint32_t n_hosts = advisor->workload.jobs[job].n_hosts_wanted;
 	uint32_t *packed = xcalloc(n_hosts, sizeof *packed);
-	size_t n_max = advisor->opts.n_candidates ? advisor->opts.n_candidates
-						  : DEFAULT_CANDIDATES;
-	size_t n_tries = SEARCH_FLOWS / n_hosts;
 	struct advisor_ranking ranking = { .packed_loss = NAN };
 	struct place_candidates candidates;
 	bool is_packed;
-	int rc;
+	int rc = find_candidates(advisor, job, &candidates);
 
-	n_tries = n_tries > MAX_TRIES ? MAX_TRIES : n_tries;
-	n_tries = n_tries < MIN_TRIES ? MIN_TRIES : n_tries;
-	rc = place_search(advisor->place, job, advisor->opts.seed, n_tries, n_max,
-			  &candidates);
 	if (rc < 0) {
 		free(packed);
 		return rc;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * advisor_solve.c - one component, solved with advise.h as a workload of its own.
+ * advisor_solve.c - one component, solved with advise.h as a workload of its own.  The
+ * jobs' paths are given, so that shifts and gates are for the links which they meet on.
  *
  * A component of more than MAX_JOBS jobs is cut: the jobs nearest to the touched one
  * are taken, and only the touched job and those whose neighbors are all taken get
  * another view; the others keep theirs until it is their turn.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/base/alloc.h"
 #include "scheduler/core/advise/advise.h"
@@ -31,54 +31,16 @@ advisor_ctx(const struct advisor *advisor)
 		.workload = &advisor->workload,
 		.topo = advisor->topo,
 		.routes = advisor->routes,
+		/* There is no waiting job to place. */
 		.opts = { .policy = ADVISE_ANTIPHASE,
+			  .levers = advisor->opts.levers & ADVISE_TIME ? ADVISE_TIME
+								       : ADVISE_PLACE,
 			  .seed = advisor->opts.seed,
 			  .max_slowdown = advisor->opts.max_slowdown,
 			  .n_iterations = advisor->opts.n_iterations },
 		.n_seeds = 1,
 		.n_iterations = 1,
 	};
-}
-
-/* ---- Views ----------------------------------------------------------------------- */
-
-static bool
-is_same_view(const struct advisor_view *a, const struct advisor_view *b)
-{
-	return a->is_solved && a->shift_us == b->shift_us &&
-	       a->slack_us == b->slack_us && a->locked_us == b->locked_us &&
-	       a->mode == b->mode && a->reason == b->reason &&
-	       a->score_before == b->score_before && a->score_after == b->score_after &&
-	       a->slowdown_before == b->slowdown_before &&
-	       a->slowdown_after == b->slowdown_after && a->n_links == b->n_links &&
-	       a->n_constraints == b->n_constraints &&
-	       (a->n_links == 0 ||
-		memcmp(a->links, b->links, a->n_links * sizeof *a->links) == 0) &&
-	       (a->n_constraints == 0 ||
-		memcmp(a->constraints, b->constraints,
-		       a->n_constraints * sizeof *a->constraints) == 0);
-}
-
-/* Takes 'links' and 'edges'; raises the revision if anything differs. */
-static void
-store_view(struct advisor *advisor, uint32_t job, const struct advisor_view *view)
-{
-	struct advisor_job *known = advisor->jobs.items[job];
-	bool is_same = is_same_view(&known->view, view);
-
-	free(known->links);
-	free(known->constraints);
-	known->links = (struct advisor_link *)view->links;
-	known->constraints = (struct steer_constraint *)view->constraints;
-	if (is_same) {
-		uint64_t revision = known->view.revision;
-
-		known->view = *view;
-		known->view.revision = revision;
-		return;
-	}
-	known->view = *view;
-	known->view.revision = ++advisor->revision;
 }
 
 /* ---- Locked periods -------------------------------------------------------------- */
@@ -181,11 +143,12 @@ question_init(struct question *q, const struct advisor *advisor,
 		copy->stop_ns = ENGINE_NEVER;
 		copy->max_iterations = 0;
 		q->is_fixed[i] = !advisor->jobs.items[job]->is_shiftable;
-		q->start_us[i] = advisor->jobs.items[job]->view.shift_us;
+		q->start_us[i] = advisor->jobs.items[job]->solved.shift_us;
 		q->is_inner[i] = has_all_neighbors(advisor, component, number, job);
 	}
 	free(number);
-	q->locked_us = locked_periods(&q->workload);
+	if (advisor->opts.levers & ADVISE_TIME)
+		q->locked_us = locked_periods(&q->workload);
 	if (q->locked_us)
 		lock_jobs(&q->workload, q->locked_us);
 }
@@ -287,7 +250,7 @@ store_views(struct advisor *advisor, const struct component *component,
 		view.links = links_of(advice);
 		view.constraints = edges_of(edges, component, i, &view.n_constraints);
 		job->is_touched = false;
-		store_view(advisor, component->jobs[i], &view);
+		advisor_publish(advisor, component->jobs[i], &view);
 	}
 }
 
@@ -313,7 +276,7 @@ store_alone(struct advisor *advisor, uint32_t job)
 		if (n > 1)
 			view.reason = REASON_FITS;
 	}
-	store_view(advisor, job, &view);
+	advisor_publish(advisor, job, &view);
 }
 
 /* ---- Solving --------------------------------------------------------------------- */
