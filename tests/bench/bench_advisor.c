@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench_advisor.c - CPU time of the advisor per event: 10,000 jobs on about 20,000
- * links
+ * links, and 2,000 jobs on 16,384 hosts; paths hashed, and chosen
  *
  * A leaf-spine fabric of 320 leaves of 32 hosts with 8 uplinks each: 10,240 hosts of 4
  * slots and 25,600 directed links, of which 5,120 are between switches.  10,000 jobs of
  * 2 to 8 hosts with one slot each, packed in runs of neighboring hosts from a random
  * start, so that many straddle leaves.  Then jobs arrive, are ranked, placed best, and
  * solved with their neighbors, while others leave.
+ *
+ * Then the same with jobs that are scattered, and arrivals of up to 64 hosts, which no
+ * leaf has; and these on 512 leaves of 32 hosts with 16 uplinks, at the rate of a host.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +21,7 @@
 #include "lib/base/clk.h"
 #include "lib/base/rng.h"
 #include "lib/base/stats.h"
+#include "scheduler/core/advise/advise.h"
 #include "scheduler/core/advisor/advisor.h"
 #include "scheduler/core/workload/workload.h"
 #include "topology/gen.h"
@@ -25,24 +29,25 @@
 
 #define LEAVES   320
 #define PER_LEAF 32
-#define HOSTS    (LEAVES * PER_LEAF)
 #define JOBS     10000u
+#define HASHED   (ADVISE_PLACE | ADVISE_TIME)
 #define EVENTS   60
 
 static void
-make_job(struct work_job *job, struct rng *rng, unsigned number)
+make_job(struct work_job *job, struct rng *rng, unsigned number, double rate_bps,
+	 uint32_t max_hosts)
 {
 	int64_t period_us = 100000 + 20000 * (int64_t)rng_below(rng, 4);
 	struct profile_phase phase = {
 		.duration_us =
 			(int64_t)((0.1 + 0.2 * rng_uniform(rng)) * (double)period_us),
-		.rate_bps = 25e9,
+		.rate_bps = rate_bps,
 	};
 
 	*job = (struct work_job){
 		.name = xasprintf("j%u", number),
 		.collective = COLLECTIVE_RING,
-		.n_hosts_wanted = 2 + (uint32_t)rng_below(rng, 7),
+		.n_hosts_wanted = 2 + (uint32_t)rng_below(rng, max_hosts - 1),
 		.slots_per_host = 1,
 		.weight = 1,
 		.stop_ns = ENGINE_NEVER,
@@ -69,84 +74,186 @@ say(const char *what, double *ms, size_t n)
 	printf("  %-34s mean %7.2f ms, worst %7.2f ms\n", what, sum / (double)n, worst);
 }
 
-int
-main(void)
+/* A fabric with jobs on it. */
+struct size {
+	uint32_t n_leaves, hosts_per_leaf, n_spines, n_jobs;
+	bool is_scattered;  /* Hosts at random; otherwise runs of neighbors. */
+	double rate_bps;    /* Of a burst. */
+	uint32_t max_hosts; /* Of an arrival; the others have up to 8. */
+	unsigned levers;
+};
+
+static void
+choose_hosts(struct work_job *job, const struct size *size, struct rng *rng)
 {
-	struct gen_leaf_spine options = { .n_leaves = LEAVES,
-					  .hosts_per_leaf = PER_LEAF,
-					  .n_spines = 8,
+	uint32_t n_hosts = size->n_leaves * size->hosts_per_leaf;
+	uint32_t start = (uint32_t)rng_below(rng, n_hosts - job->n_hosts_wanted);
+
+	job->hosts = xcalloc(job->n_hosts_wanted, sizeof *job->hosts);
+	for (uint32_t i = 0; i < job->n_hosts_wanted; i++) {
+		job->hosts[i] = start + i;
+		/* Distinct, as each is of another part of the fabric. */
+		if (size->is_scattered)
+			job->hosts[i] =
+				(n_hosts / job->n_hosts_wanted) * i +
+				(uint32_t)rng_below(rng, n_hosts / job->n_hosts_wanted);
+	}
+}
+
+static double
+ms_since(int64_t t_ns)
+{
+	return (double)(clk_cpu_ns() - t_ns) / 1e6;
+}
+
+static struct advisor *
+make_advisor(const struct size *size, struct rng *rng)
+{
+	struct gen_leaf_spine options = { .n_leaves = size->n_leaves,
+					  .hosts_per_leaf = size->hosts_per_leaf,
+					  .n_spines = size->n_spines,
 					  .n_slots = 4,
 					  .host_bps = 100e9,
 					  .uplink_bps = 100e9 };
-	double rank_ms[EVENTS], put_ms[EVENTS], step_ms[2000], leave_ms[EVENTS];
-	size_t n_steps = 0;
+	const struct advisor_opts opts = { .levers = size->levers,
+					   .changes_a_minute = UINT32_MAX };
 	struct advisor *advisor;
-	struct rusage usage;
 	struct topo *topo;
-	struct rng rng;
-	int64_t t_ns = clk_cpu_ns();
-	unsigned solved = 0;
+	int64_t t_ns;
 
-	rng_init(&rng, 1);
 	BUG_ON(gen_leaf_spine(&options, &topo, NULL) < 0);
-	advisor = advisor_new(topo, NULL);
-	for (unsigned j = 0; j < JOBS; j++) {
+	printf("advisor: %u jobs%s, %u hosts, %u directed links, paths %s\n",
+	       size->n_jobs, size->is_scattered ? " scattered" : "", topo_n_hosts(topo),
+	       topo_n_links(topo), size->levers & ADVISE_PATH ? "chosen" : "hashed");
+	advisor = advisor_new(topo, &opts);
+	topo_unref(topo);
+	t_ns = clk_cpu_ns();
+	for (unsigned j = 0; j < size->n_jobs; j++) {
 		struct work_job job;
-		uint32_t number, start;
+		uint32_t number;
 
-		make_job(&job, &rng, j);
-		start = (uint32_t)rng_below(&rng, HOSTS - job.n_hosts_wanted);
-		job.hosts = xcalloc(job.n_hosts_wanted, sizeof *job.hosts);
-		for (uint32_t i = 0; i < job.n_hosts_wanted; i++)
-			job.hosts[i] = start + i;
+		make_job(&job, rng, j, size->rate_bps, 8);
+		choose_hosts(&job, size, rng);
 		BUG_ON(advisor_put(advisor, &job, true, &number) < 0);
 		work_job_fini(&job);
 	}
-	printf("advisor: %u jobs, %u hosts, %u directed links\n", JOBS,
-	       topo_n_hosts(topo), topo_n_links(topo));
-	printf("  putting all                        %10.2f s\n",
-	       (double)(clk_cpu_ns() - t_ns) / 1e9);
-	t_ns = clk_cpu_ns();
+	printf("  putting all                        %10.2f s\n", ms_since(t_ns) / 1e3);
+	return advisor;
+}
+
+/* All that there is to change at the start, and the longest look at one job. */
+static void
+change_all(struct advisor *advisor)
+{
+	double worst_ms = 0;
+	int64_t began_ns = clk_cpu_ns();
+	unsigned n = 0;
+	bool is_more;
+
+	do {
+		int64_t t_ns = clk_cpu_ns();
+		double took_ms;
+
+		is_more = advisor_change_paths(advisor, 0, 1);
+		took_ms = ms_since(t_ns);
+		worst_ms = took_ms > worst_ms ? took_ms : worst_ms;
+		n++;
+	} while (is_more);
+	printf("  changing paths                     %10.2f s, %u looks, worst %.2f ms, "
+	       "%llu flows of %zu jobs\n",
+	       ms_since(began_ns) / 1e3, n, worst_ms,
+	       (unsigned long long)advisor_path_counts(advisor).n_changed,
+	       advisor_path_counts(advisor).n_jobs);
+}
+
+static void
+solve_all(struct advisor *advisor)
+{
+	int64_t t_ns = clk_cpu_ns();
+	unsigned solved = 0;
+
 	while (advisor_step(advisor, 1) > 0)
 		solved++;
-	printf("  solving all                        %10.2f s, %u components\n",
-	       (double)(clk_cpu_ns() - t_ns) / 1e9, solved);
+	printf("  solving all                        %10.2f s, %u steps\n",
+	       ms_since(t_ns) / 1e3, solved);
+}
+
+/* Jobs arrive, are ranked, placed best, and solved with their neighbors; others leave. */
+static void
+run_events(struct advisor *advisor, const struct size *size, struct rng *rng)
+{
+	double rank_ms[EVENTS], put_ms[EVENTS], step_ms[2000], leave_ms[EVENTS];
+	double change_ms[EVENTS];
+	size_t n_steps = 0;
+
 	for (unsigned e = 0; e < EVENTS; e++) {
 		struct advisor_ranking ranking;
 		struct work_job job;
 		uint32_t number;
+		int64_t t_ns;
 		char name[16];
 		size_t left;
 
-		make_job(&job, &rng, JOBS + e);
+		make_job(&job, rng, size->n_jobs + e, size->rate_bps, size->max_hosts);
 		BUG_ON(advisor_put(advisor, &job, true, &number) < 0);
 		t_ns = clk_cpu_ns();
 		BUG_ON(advisor_rank(advisor, number, NULL, &ranking) < 0);
-		rank_ms[e] = (double)(clk_cpu_ns() - t_ns) / 1e6;
+		rank_ms[e] = ms_since(t_ns);
 		job.hosts = xmemdup(ranking.items[0].hosts, job.n_hosts_wanted,
 				    sizeof *job.hosts);
 		advisor_ranking_fini(&ranking);
 		t_ns = clk_cpu_ns();
 		BUG_ON(advisor_put(advisor, &job, true, &number) < 0);
-		put_ms[e] = (double)(clk_cpu_ns() - t_ns) / 1e6;
+		put_ms[e] = ms_since(t_ns);
 		work_job_fini(&job);
-		snprintf(name, sizeof name, "j%u", (unsigned)rng_below(&rng, JOBS));
+		snprintf(name, sizeof name, "j%u",
+			 (unsigned)rng_below(rng, size->n_jobs));
 		t_ns = clk_cpu_ns();
 		advisor_remove(advisor, name);
-		leave_ms[e] = (double)(clk_cpu_ns() - t_ns) / 1e6;
+		leave_ms[e] = ms_since(t_ns);
+		t_ns = clk_cpu_ns();
+		while (advisor_change_paths(advisor, (int64_t)e * 100000000000, 1))
+			;
+		change_ms[e] = ms_since(t_ns);
 		do {
 			t_ns = clk_cpu_ns();
 			left = advisor_step(advisor, 1);
-			step_ms[n_steps++] = (double)(clk_cpu_ns() - t_ns) / 1e6;
+			step_ms[n_steps++] = ms_since(t_ns);
 		} while (left > 0 && n_steps < 2000);
 	}
 	say("an arrival ranked", rank_ms, EVENTS);
 	say("a job put", put_ms, EVENTS);
 	say("a job removed", leave_ms, EVENTS);
+	say("paths changed after an event", change_ms, EVENTS);
 	say("a component solved anew", step_ms, n_steps);
+}
+
+int
+main(void)
+{
+	static const struct size sizes[] = {
+		{ LEAVES, PER_LEAF, 8, JOBS, false, 25e9, 8, HASHED },
+		{ LEAVES, PER_LEAF, 8, JOBS, false, 25e9, 8, ADVISE_ALL_LEVERS },
+		{ LEAVES, PER_LEAF, 8, JOBS, true, 25e9, 64, HASHED },
+		{ LEAVES, PER_LEAF, 8, JOBS, true, 25e9, 64, ADVISE_ALL_LEVERS },
+		{ 512, 32, 16, 2000, true, 100e9, 64, HASHED },
+		{ 512, 32, 16, 2000, true, 100e9, 64, ADVISE_ALL_LEVERS },
+	};
+	struct rusage usage;
+
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		struct advisor *advisor;
+		struct rng rng;
+
+		rng_init(&rng, 1);
+		advisor = make_advisor(&sizes[i], &rng);
+		if (sizes[i].levers & ADVISE_PATH)
+			change_all(advisor);
+		solve_all(advisor);
+		run_events(advisor, &sizes[i], &rng);
+		advisor_free(advisor);
+	}
 	getrusage(RUSAGE_SELF, &usage);
 	printf("  resident %ld MiB\n", usage.ru_maxrss / 1024);
-	advisor_free(advisor);
-	topo_unref(topo);
 	return 0;
 }
