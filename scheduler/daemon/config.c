@@ -80,6 +80,8 @@ scheduler_config_follow(struct scheduler_config *config)
 		.poll_ms = integer(config, "poll_ms"),
 		.mode = text(config, "mode"),
 		.partition_modes = partition_modes(config),
+		.levers = text(config, "levers"),
+		.path_changes = integer(config, "path_changes"),
 		.kill_switch = text(config, "kill_switch"),
 		.pin_wait_us = seconds(config, "pin_wait_s"),
 		.kubernetes_api = optional(config, "kubernetes_api"),

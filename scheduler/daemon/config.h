@@ -38,6 +38,8 @@ struct scheduler_config {
 	int64_t poll_ms;
 	const char *mode;      /* "observe", "advise", "enforce". */
 	char *partition_modes; /* Owned.  "NAME=MODE,...": the last one of a name applies. */
+	const char *levers;   /* "place,time": see advise_levers_read(). */
+	int64_t path_changes; /* Of running jobs, in any minute. */
 	const char *kill_switch;
 	int64_t pin_wait_us;
 	/* Kubernetes. */

@@ -112,6 +112,7 @@ tick_waiting(struct daemon *d)
 static void
 tick_advice(struct daemon *d)
 {
+	jobs_follow_modes(d->jobs);
 	jobs_solve(d->jobs);
 }
 

@@ -5,6 +5,7 @@
 #include "lib/base/clk.h"
 #include "lib/daemon/loop.h"
 #include "lib/wire/bus.h"
+#include "scheduler/core/advise/advise.h"
 #include "scheduler/daemon/actions.h"
 #include "scheduler/daemon/api.h"
 #include "scheduler/daemon/commands.h"
@@ -142,7 +143,7 @@ make_modules(struct daemon *d)
 
 /* Makes those that need the store, and the cluster's scheduler. */
 static void
-make_job_modules(struct daemon *d)
+make_job_modules(struct daemon *d, unsigned levers)
 {
 	const struct sched_snapshot *snapshot = actions_snapshot(d->actions);
 
@@ -152,6 +153,8 @@ make_job_modules(struct daemon *d)
 						.telemetry = d->telemetry,
 						.store = d->store,
 						.snapshot = snapshot,
+						.modes = actions_modes(d->actions),
+						.levers = levers,
 						.announce = announce,
 						.ctx = d });
 	d->pace = pace_new(&(struct pace_opts){ .config = &d->config,
@@ -274,9 +277,10 @@ open_commands(struct daemon *d, struct err *err)
 int
 daemon_open_modules(struct daemon *d, struct err *err)
 {
-	int r = 0;
+	unsigned levers;
+	int r = advise_levers_read(d->config.levers, &levers, err);
 
-	if (d->config.keys)
+	if (r == 0 && d->config.keys)
 		r = bus_keys_load(d->config.keys, &d->keys, err);
 	if (r < 0)
 		return r;
@@ -288,7 +292,7 @@ daemon_open_modules(struct daemon *d, struct err *err)
 		r = open_actions(d, err);
 	if (r < 0)
 		return r;
-	make_job_modules(d);
+	make_job_modules(d, levers);
 	r = outcomes_restore(d->outcomes, err);
 	if (r == 0)
 		r = open_driver(d, err);

@@ -96,10 +96,10 @@ add_job(struct fragmentation_watch *watch, const struct job *job)
 		       ? NULL
 		       : advisor_job(jobs_advisor(watch->jobs), job->number);
 	if (!work || !work->hosts || !jobs_view(watch->jobs, job, &view) ||
-	    !(view.slowdown_before > 0))
+	    !(view.slowdown_unshifted > 0))
 		fragmentation_add_unknown(watch->maker);
 	else
-		fragmentation_add(watch->maker, work, view.slowdown_before);
+		fragmentation_add(watch->maker, work, view.slowdown_unshifted);
 }
 
 bool

@@ -344,6 +344,7 @@ jobs_put(struct jobs *jobs, struct job *job, const struct work_job *new,
 	job->is_waiting = !new->hosts;
 	job->is_ranked = false;
 	job->revision = 0;
+	jobs_allow_paths(jobs, job);
 	keep(jobs, job);
 }
 
@@ -432,6 +433,8 @@ jobs_set_fabric(struct jobs *jobs)
 	const struct advisor_opts opts = {
 		.seed = 1,
 		.ecmp_seed = jobs->opts.config->ecmp_seed,
+		.levers = jobs->opts.levers,
+		.changes_a_minute = (uint32_t)jobs->opts.config->path_changes,
 	};
 
 	jobs_stop_taking(jobs);
@@ -442,6 +445,7 @@ jobs_set_fabric(struct jobs *jobs)
 	free(jobs->is_silent);
 	free(jobs->is_heard);
 	jobs->is_silent = jobs->is_heard = NULL;
+	jobs->n_changed_before = jobs_path_counts(jobs).n_changed;
 	advisor_free(jobs->advisor);
 	jobs->advisor = advisor_new(fabric_source_topo(jobs->opts.fabric), &opts);
 	jobs->nodes_at_us = 0;

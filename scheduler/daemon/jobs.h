@@ -129,6 +129,8 @@ struct jobs_opts {
 	struct telemetry *telemetry;
 	struct store *store;                   /* NULL: none. */
 	const struct sched_snapshot *snapshot; /* at_us 0 while there is none. */
+	const struct modes *modes;             /* NULL: observe. */
+	unsigned levers;                       /* Of enum advise_lever; 0: all. */
 
 	/* Publishes an advice. */
 	void (*announce)(void *ctx, const char *topic, const char *text);
@@ -168,6 +170,11 @@ void jobs_free(struct jobs *jobs); /* Accepts NULL. */
 void jobs_mark_silent(struct jobs *jobs);
 /* Notes which jobs still exist. */
 void jobs_mark_running(struct jobs *jobs);
+/*
+ * Leaves the flows of jobs whose partition is in observe to hashing; paths of the others
+ * may be chosen, if that is a lever.
+ */
+void jobs_follow_modes(struct jobs *jobs);
 /* Refuses advice where hosts have fallen silent or profiles have grown too old. */
 void jobs_check_ages(struct jobs *jobs);
 /* Takes free nodes and waiting jobs from the snapshot. */
@@ -210,6 +217,9 @@ bool jobs_view(const struct jobs *jobs, const struct job *job,
 /* The advice for decide.h. */
 void jobs_advice(const struct jobs *jobs, const struct sched_job *job,
 		 struct decide_advice *ret_advice);
+
+/* Of chosen paths; changes are those since the start. */
+struct advisor_path_counts jobs_path_counts(const struct jobs *jobs);
 
 /* Current numbers. */
 struct jobs_counts {

@@ -13,6 +13,7 @@
 #include "lib/base/hostlist.h"
 #include "lib/base/jsonw.h"
 #include "scheduler/core/advise/advice_doc.h"
+#include "scheduler/core/advise/advise.h"
 #include "scheduler/daemon/config.h"
 #include "scheduler/daemon/fabric_source.h"
 #include "scheduler/daemon/jobs_priv.h"
@@ -88,6 +89,8 @@ take_view(const struct jobs *jobs, const struct advisor_view *view,
 	out->slowdown_after = view->slowdown_after;
 	out->gain_low = view->gain_low;
 	out->gain_high = view->gain_high;
+	advice_doc_add_paths(doc, view->paths, view->n_paths,
+			     fabric_source_topo(jobs->opts.fabric), out);
 	out->links = xcalloc(view->n_links + 1, sizeof *out->links);
 	out->n_links = view->n_links;
 	for (size_t i = 0; i < view->n_links; i++) {
@@ -204,9 +207,10 @@ make_record(const struct jobs *jobs, const struct job *job,
 	    const struct advisor_view *view)
 {
 	struct strbuf link = STRBUF_EMPTY;
+	bool has_link = view->n_links && !reason_is_apart(view->reason);
 	char *record;
 
-	if (view->n_links)
+	if (has_link)
 		topo_link_name(fabric_source_topo(jobs->opts.fabric),
 			       view->links[0].link, &link);
 	record = xasprintf(
@@ -214,7 +218,7 @@ make_record(const struct jobs *jobs, const struct job *job,
 		"score=%.2f;mode=%s",
 		(long long)view->shift_us,
 		(long long)(view->locked_us ? view->locked_us : job->profile.period_us),
-		view->n_links ? link.text : "-", view->score_after,
+		has_link ? link.text : "-", view->score_after,
 		pacing_names[view->mode]);
 	strbuf_free(&link);
 	return record;
@@ -239,10 +243,14 @@ take_ranking(struct jobs *jobs, struct job *job, const struct advisor_ranking *r
 		return;
 	}
 	best = &ranking->items[0];
+	job->reason = best->reason;
+	if (!(advisor_levers(jobs->advisor) & ADVISE_PLACE)) {
+		job->answer = DECIDE_ANYWHERE;
+		return;
+	}
 	fold_hosts(fabric_source_topo(jobs->opts.fabric), best->hosts, job->n_hosts,
 		   &nodes);
 	job->nodes = strbuf_steal(&nodes);
-	job->reason = best->reason;
 	job->answer = DECIDE_AT;
 	job->record = xasprintf("antiphase:v1;placed;score=%.2f", best->score);
 	jobs->outcomes.on_place(jobs->outcomes.ctx, job, best->slowdown);

@@ -3,6 +3,7 @@
  * jobs_priv.h - the state behind jobs.h, shared by its files:
  *
  *	jobs_doc.c   an advice as a document, and as a record for users
+ *	jobs_paths.c which jobs' paths may be chosen, and changes of paths
  *	jobs.c       the list of jobs; handing them to the advisor
  *	jobs_pacer.c running jobs, from the reports of their pacers
  *	jobs_run.c   running jobs, from their traffic
@@ -50,14 +51,16 @@ struct jobs {
 		int64_t cost_ns;
 	} taking;
 
-	size_t n_unsolved;     /* About how many touched components wait. */
-	size_t next_view;      /* The next job whose advice is read; 0: all have been */
-	int64_t viewed_ns;     /* at this time. */
-	size_t n_touched;      /* Components that were new since then, */
-	double took_s;         /* and the time of solving them. */
-	bool has_unranked;     /* There was no time for some waiting jobs. */
-	int64_t rest_until_ns; /* jobs_step() rests until then. */
-	int64_t nodes_at_us;   /* The snapshot whose free nodes the advisor has. */
+	size_t n_unsolved; /* About how many touched components wait. */
+	size_t next_view;  /* The next job whose advice is read; 0: all have been */
+	int64_t viewed_ns; /* at this time. */
+	size_t n_touched;  /* Components that were new since then, */
+	double took_s;     /* and the time of solving them. */
+	bool has_restless; /* Paths of more jobs may be changed now. */
+	uint64_t n_changed_before; /* Changes of paths by earlier advisors. */
+	bool has_unranked;         /* There was no time for some waiting jobs. */
+	int64_t rest_until_ns;     /* jobs_step() rests until then. */
+	int64_t nodes_at_us;       /* The snapshot whose free nodes the advisor has. */
 
 	struct jobs_totals totals;
 	struct log_limit store_limit;
@@ -68,6 +71,13 @@ struct jobs {
 /* antiphase.job_advice/1, on one line, and the record for users. */
 void jobs_write_doc(struct jobs *jobs, struct job *job, const struct advisor_view *view,
 		    const struct advisor_ranking *ranking);
+
+/* ---- jobs_paths.c -------------------------------------------------------------------- */
+
+/* Sets whether the paths of a job of the advisor may be chosen. */
+void jobs_allow_paths(struct jobs *jobs, const struct job *job);
+/* Changes paths of running jobs until 'until_ns'. */
+void jobs_change_paths(struct jobs *jobs, int64_t until_ns);
 
 /* ---- jobs.c -------------------------------------------------------------------------- */
 

@@ -122,6 +122,8 @@ solve_some(struct jobs *jobs, int64_t until_ns)
 	int64_t began_ns = clk_monotonic_ns();
 	double took_s;
 
+	/* Shifts are solved for these paths. */
+	jobs_change_paths(jobs, until_ns);
 	do {
 		jobs->n_unsolved = advisor_step(jobs->advisor, 1);
 	} while (jobs->n_unsolved && clk_monotonic_ns() < until_ns);
@@ -191,7 +193,7 @@ jobs_step(struct jobs *jobs)
 	loop_part(jobs->opts.loop, jobs->has_unranked ? "waiting" : "advice");
 	if (jobs->has_unranked)
 		jobs_take_waiting(jobs);
-	else if (is_new || jobs->n_unsolved || jobs->next_view)
+	else if (is_new || jobs->n_unsolved || jobs->next_view || jobs->has_restless)
 		jobs_solve(jobs);
 	jobs->rest_until_ns =
 		clk_monotonic_ns() + REST * (clk_monotonic_ns() - began_ns);

@@ -209,7 +209,9 @@ find_loads(struct scheduler_metrics *own)
 		const struct job *job = jobs_at(jobs, i);
 		struct advisor_view view;
 
-		if (!job || !jobs_view(jobs, job, &view))
+		/* The links of a job that was routed apart are those that it avoids. */
+		if (!job || !jobs_view(jobs, job, &view) ||
+		    reason_is_apart(view.reason))
 			continue;
 		for (size_t k = 0; k < view.n_links; k++)
 			note_load(job, &view.links[k], &own->loads[view.links[k].link]);
@@ -403,6 +405,19 @@ write_fragmentation(const struct scheduler_metrics *own, struct metrics *m)
 		      "Jobs that span more racks than they need.");
 }
 
+static void
+write_paths(const struct scheduler_metrics *own, struct metrics *m)
+{
+	struct advisor_path_counts counts = jobs_path_counts(own->opts.jobs);
+
+	metrics_gauge(m, "antiphase_scheduler_jobs_routed", (double)counts.n_jobs,
+		      "Jobs with flows on paths that advice has chosen.");
+	metrics_gauge(m, "antiphase_scheduler_flows_routed", (double)counts.n_flows,
+		      "Flows on paths that advice has chosen.");
+	metrics_counter(m, "antiphase_scheduler_paths_changed_total", counts.n_changed,
+			"Flows of running jobs that advice gave another path.");
+}
+
 static bool
 write_actions(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 {
@@ -449,6 +464,7 @@ write_actions(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 			"Changes that the cluster's scheduler refused.");
 	write_pods(own, m);
 	write_fragmentation(own, m);
+	write_paths(own, m);
 	metrics_family(m, "antiphase_scheduler_orders_total", METRICS_COUNTER,
 		       "Orders sent to pacers, by reason.");
 	for (int i = 0; i < STEER_N_WHYS; i++)

@@ -330,8 +330,8 @@ steered_now(const struct outcomes *outcomes, const struct job *job)
 	steered.begun_ns = state.first_shift_ns ? state.first_shift_ns
 			   : state.is_settled   ? state.settled_ns
 						: 0;
-	steered.gain_low = view.gain_low;
-	steered.gain_high = view.gain_high;
+	steered.gain_low = view.shift_gain_low;
+	steered.gain_high = view.shift_gain_high;
 	return steered;
 }
 

@@ -27,11 +27,12 @@
 #include "topology/gen.h"
 #include "topology/topo.h"
 
-#define LEAVES   320
-#define PER_LEAF 32
-#define JOBS     10000u
-#define HASHED   (ADVISE_PLACE | ADVISE_TIME)
-#define EVENTS   60
+#define LEAVES    320
+#define PER_LEAF  32
+#define JOBS      10000u
+#define HASHED    (ADVISE_PLACE | ADVISE_TIME)
+#define EVENTS    60
+#define MAX_STEPS 2000
 
 static void
 make_job(struct work_job *job, struct rng *rng, unsigned number, double rate_bps,
@@ -80,6 +81,7 @@ struct size {
 	bool is_scattered;  /* Hosts at random; otherwise runs of neighbors. */
 	double rate_bps;    /* Of a burst. */
 	uint32_t max_hosts; /* Of an arrival; the others have up to 8. */
+	bool is_solved;     /* All at the start. */
 	unsigned levers;
 };
 
@@ -182,7 +184,7 @@ solve_all(struct advisor *advisor)
 static void
 run_events(struct advisor *advisor, const struct size *size, struct rng *rng)
 {
-	double rank_ms[EVENTS], put_ms[EVENTS], step_ms[2000], leave_ms[EVENTS];
+	double rank_ms[EVENTS], put_ms[EVENTS], step_ms[MAX_STEPS], leave_ms[EVENTS];
 	double change_ms[EVENTS];
 	size_t n_steps = 0;
 
@@ -192,7 +194,6 @@ run_events(struct advisor *advisor, const struct size *size, struct rng *rng)
 		uint32_t number;
 		int64_t t_ns;
 		char name[16];
-		size_t left;
 
 		make_job(&job, rng, size->n_jobs + e, size->rate_bps, size->max_hosts);
 		BUG_ON(advisor_put(advisor, &job, true, &number) < 0);
@@ -215,11 +216,12 @@ run_events(struct advisor *advisor, const struct size *size, struct rng *rng)
 		while (advisor_change_paths(advisor, (int64_t)e * 100000000000, 1))
 			;
 		change_ms[e] = ms_since(t_ns);
-		do {
+		for (size_t left = 1, end = MAX_STEPS * (e + 1) / EVENTS;
+		     left > 0 && n_steps < end;) {
 			t_ns = clk_cpu_ns();
 			left = advisor_step(advisor, 1);
 			step_ms[n_steps++] = ms_since(t_ns);
-		} while (left > 0 && n_steps < 2000);
+		}
 	}
 	say("an arrival ranked", rank_ms, EVENTS);
 	say("a job put", put_ms, EVENTS);
@@ -229,27 +231,32 @@ run_events(struct advisor *advisor, const struct size *size, struct rng *rng)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
 	static const struct size sizes[] = {
-		{ LEAVES, PER_LEAF, 8, JOBS, false, 25e9, 8, HASHED },
-		{ LEAVES, PER_LEAF, 8, JOBS, false, 25e9, 8, ADVISE_ALL_LEVERS },
-		{ LEAVES, PER_LEAF, 8, JOBS, true, 25e9, 64, HASHED },
-		{ LEAVES, PER_LEAF, 8, JOBS, true, 25e9, 64, ADVISE_ALL_LEVERS },
-		{ 512, 32, 16, 2000, true, 100e9, 64, HASHED },
-		{ 512, 32, 16, 2000, true, 100e9, 64, ADVISE_ALL_LEVERS },
+		{ LEAVES, PER_LEAF, 8, JOBS, false, 25e9, 8, true, HASHED },
+		{ LEAVES, PER_LEAF, 8, JOBS, false, 25e9, 8, true, ADVISE_ALL_LEVERS },
+		{ LEAVES, PER_LEAF, 8, JOBS, true, 25e9, 64, false, HASHED },
+		{ LEAVES, PER_LEAF, 8, JOBS, true, 25e9, 64, false, ADVISE_ALL_LEVERS },
+		{ 512, 32, 16, 2000, true, 100e9, 64, true, HASHED },
+		{ 512, 32, 16, 2000, true, 100e9, 64, true, ADVISE_ALL_LEVERS },
 	};
+	/* One of them, by number, or all. */
+	size_t chosen = argc > 1 ? strtoul(argv[1], NULL, 10) : SIZE_MAX;
 	struct rusage usage;
 
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
 		struct advisor *advisor;
 		struct rng rng;
 
+		if (chosen != SIZE_MAX && chosen != i)
+			continue;
 		rng_init(&rng, 1);
 		advisor = make_advisor(&sizes[i], &rng);
 		if (sizes[i].levers & ADVISE_PATH)
 			change_all(advisor);
-		solve_all(advisor);
+		if (sizes[i].is_solved)
+			solve_all(advisor);
 		run_events(advisor, &sizes[i], &rng);
 		advisor_free(advisor);
 	}

@@ -82,17 +82,17 @@ path_from(struct advice_doc *doc, const struct advice_path *path,
 	return out;
 }
 
-/* The paths that are not left to hashing. */
-static void
-paths_from(struct advice_doc *doc, const struct advice *advice,
-	   const struct workload *workload, const struct topo *topo,
-	   struct advice_doc_job *job)
+void
+advice_doc_add_paths(struct advice_doc *doc, const struct advice_path *paths, size_t n,
+		     const struct workload *workload, const struct topo *topo,
+		     struct advice_doc_job *job)
 {
-	job->paths = xcalloc(advice->n_paths + 1, sizeof *job->paths);
-	for (size_t i = 0; i < advice->n_paths; i++)
-		if (advice->paths[i].number != WORK_HASHED)
+	job->paths =
+		xreallocarray(job->paths, job->n_paths + n + 1, sizeof *job->paths);
+	for (size_t i = 0; i < n; i++)
+		if (paths[i].number != WORK_HASHED)
 			job->paths[job->n_paths++] =
-				path_from(doc, &advice->paths[i], workload, topo);
+				path_from(doc, &paths[i], workload, topo);
 }
 
 static void
@@ -158,7 +158,7 @@ job_from(struct advice_doc *doc, const struct advice *advice,
 			advice_doc_text(doc, topo_node(topo, advice->hosts[i])->name);
 	for (size_t i = 0; i < advice->n_links; i++)
 		out.links[i] = link_from(doc, &advice->links[i], topo);
-	paths_from(doc, advice, workload, topo, &out);
+	advice_doc_add_paths(doc, advice->paths, advice->n_paths, workload, topo, &out);
 	move_from(doc, advice, workload, topo, &out);
 	*ret_job = out;
 }

@@ -97,12 +97,13 @@ struct advice_doc_job {
 	struct advice_doc_link *links; /* Owned.  Worst first. */
 	size_t n_links;
 
+	struct advice_doc_path *paths; /* Owned.  Of flows whose path is chosen. */
+	size_t n_paths;
+
 	/* Only in antiphase.advice/1. */
 	const char **hosts; /* Owned.  'n_hosts' of them, 0 if it must wait. */
 	bool placed_by_us;
 	int64_t jitter_us;
-	struct advice_doc_path *paths; /* Owned.  Of flows whose path is chosen. */
-	size_t n_paths;
 	size_t n_connections; /* To each peer; at least 1. */
 	bool is_moved;        /* 'move' is known. */
 	struct advice_doc_move move;
@@ -158,6 +159,14 @@ const char *advice_doc_text(struct advice_doc *doc, const char *text);
 /* The name of a link of the fabric; lives as long as the document. */
 const char *advice_doc_link_name(struct advice_doc *doc, const struct topo *topo,
 				 uint32_t link);
+
+/*
+ * Adds the paths[n] of a job that are not left to hashing to 'job', of the document.
+ * 'workload' names hashed_jobs; NULL if there are none.
+ */
+void advice_doc_add_paths(struct advice_doc *doc, const struct advice_path *paths,
+			  size_t n, const struct workload *workload,
+			  const struct topo *topo, struct advice_doc_job *job);
 
 /* By name, or NULL.  O(jobs), O(links). */
 const struct advice_doc_job *advice_doc_find_job(const struct advice_doc *doc,

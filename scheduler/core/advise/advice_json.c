@@ -272,6 +272,19 @@ put_paths(struct jsonw *w, const struct advice_doc_path *paths, size_t n)
 	jsonw_end(w);
 }
 
+/* The same without what they leave. */
+static void
+put_live_paths(struct jsonw *w, const struct advice_doc_job *job)
+{
+	jsonw_array(w, "paths");
+	for (size_t i = 0; i < job->n_paths; i++) {
+		jsonw_flat_object(w, NULL);
+		put_fields(w, &job->paths[i], path_fields, N(path_fields));
+		jsonw_end(w);
+	}
+	jsonw_end(w);
+}
+
 static void
 put_file_job(struct jsonw *w, const struct advice_doc_job *job)
 {
@@ -330,6 +343,7 @@ advice_json_put_job(const struct advice_doc_job *job, struct jsonw *w)
 	if (job->pacing) {
 		put_fields(w, job, shift_fields, N(shift_fields));
 		put_fields(w, job, gain_fields, N(gain_fields));
+		put_live_paths(w, job);
 		jsonw_array(w, "links");
 		for (size_t i = 0; i < job->n_links; i++) {
 			jsonw_object(w, NULL);
@@ -723,6 +737,12 @@ read_live_link(const struct reader *r, const struct json *object, void *item)
 }
 
 static int
+read_live_path(const struct reader *r, const struct json *object, void *item)
+{
+	return read_fields(r, object, path_fields, N(path_fields), item);
+}
+
+static int
 read_place(const struct reader *r, const struct json *object, void *item)
 {
 	return read_fields(r, object, place_fields, N(place_fields), item);
@@ -796,6 +816,8 @@ read_live_job(const struct reader *r, const struct json *object, void *item)
 	    read_optional(r, object, shift_fields, N(shift_fields), job) < 0 ||
 	    read_optional(r, object, packed_fields, N(packed_fields), job) < 0 ||
 	    read_optional(r, object, gain_fields, N(gain_fields), job) < 0 ||
+	    read_array(r, object, "paths", true, sizeof *job->paths, read_live_path,
+		       &job->paths, &job->n_paths) < 0 ||
 	    read_array(r, object, "links", true, sizeof *job->links, read_live_link,
 		       &job->links, &job->n_links) < 0 ||
 	    read_array(r, object, "places", true, sizeof *job->places, read_place,

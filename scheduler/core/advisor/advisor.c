@@ -84,6 +84,13 @@ advisor_free(struct advisor *advisor)
 	free(advisor);
 }
 
+unsigned
+advisor_levers(const struct advisor *advisor)
+{
+	return advisor->opts.levers &
+	       (advisor->is_choosing ? ADVISE_ALL_LEVERS : ~(unsigned)ADVISE_PATH);
+}
+
 /* ---- Affected jobs --------------------------------------------------------------- */
 
 static void

@@ -60,6 +60,9 @@ struct advisor_opts {
 struct advisor *advisor_new(struct topo *topo, const struct advisor_opts *opts);
 void advisor_free(struct advisor *advisor); /* Accepts NULL. */
 
+/* The levers in use, without ADVISE_PATH where not all switches hash. */
+unsigned advisor_levers(const struct advisor *advisor);
+
 /*
  * Adds or changes a job; hosts NULL: it waits.  Copied; its name is its key.
  * 'is_shiftable': it has a pacer, so it can be delayed.  Returns 0 and its number
@@ -141,6 +144,8 @@ struct advisor_view {
 	double slowdown_before, slowdown_after;
 	double slowdown_unshifted;  /* Without shifts, on its present paths. */
 	double gain_low, gain_high; /* Of its iteration time, relative. */
+	/* The part of the gain that shifts give, on the present paths. */
+	double shift_gain_low, shift_gain_high;
 	enum reason reason;
 	/* Contended ones, worst first.  If routed apart: those that it was kept from. */
 	const struct advisor_link *links;

@@ -61,6 +61,8 @@ compose(const struct advisor *advisor, const struct advisor_job *job,
 	struct advisor_view view = *solved;
 
 	view.slowdown_unshifted = solved->slowdown_before;
+	view.shift_gain_low = solved->gain_low;
+	view.shift_gain_high = solved->gain_high;
 	view.paths = job->paths.view;
 	view.n_paths = job->paths.view ? routed->flows.n : 0;
 	view.paths_revision = job->paths.revision;
