@@ -89,9 +89,9 @@ class Daemon:
         return status
 
 
-def simulate(folder, seconds, pace):
+def simulate(folder, seconds, pace, scenario="two-jobs.ini"):
     process = subprocess.Popen(
-        [os.path.join(BUILD, "antiphase-sim"), "run", "two-jobs.ini", "--duration",
+        [os.path.join(BUILD, "antiphase-sim"), "run", scenario, "--duration",
          str(seconds), "--pace", str(pace), "--publish", "ipc://%s/bus" % folder],
         cwd=os.path.join(ROOT, "examples"), stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL)
@@ -356,6 +356,61 @@ def check_fragmentation(daemon):
             "antiphase fragmentation asks the daemon", repr((shown.stdout, shown.stderr)))
 
 
+def ask_paths(daemon, is_done):
+    """The chosen paths of both jobs, as soon as 'is_done' likes them."""
+    paths, until = None, time.monotonic() + 30
+    while time.monotonic() < until:
+        answer = json.loads(daemon.ask("GET", "/api/v1/advice")[2])
+        jobs = [job for job in answer["advice"] if "paths" in job]
+        paths = [path for job in jobs for path in job["paths"]]
+        if len(jobs) == 2 and is_done(paths):
+            break
+        time.sleep(0.2)
+    return paths, answer
+
+
+def check_paths(doc, parent):
+    """Two jobs that hashing sends over the same of two spines, and the modes."""
+    folder = tempfile.mkdtemp(prefix="paths-", dir=parent)
+    shutil.copy(parent + "/token", folder)
+    plan = "leaf-spine --leaves 2 --hosts-per-leaf 2 --spines 2 --gbps 50"
+    scenario = open(os.path.join(ROOT, "examples/two-jobs.ini"), encoding="utf-8").read()
+    with open(folder + "/two.ini", "w", encoding="utf-8") as out:
+        out.write(re.sub(r"generate = .*", "generate = " + plan, scenario))
+    subprocess.run([os.path.join(BUILD, "antiphase"), "topology", "generate", *plan.split(),
+                    "-o", folder + "/fabric.json"], check=True, stdout=subprocess.DEVNULL)
+    daemon = Daemon(folder, "--topology", folder + "/fabric.json", "--ecmp-seed", "2",
+                    "--levers", "place,path,time", "--mode", "advise")
+    source = simulate(folder, 100, 4, folder + "/two.ini")
+    paths, answer = ask_paths(daemon, bool)
+    verdict({path["via"] for path in paths} <= {"spine0", "spine1"} and
+            all(path["port"] > 0 for path in paths) and
+            "routed-apart" in {job["reason"] for job in answer["advice"]},
+            "colliding jobs get paths", repr(answer))
+    operation = doc["paths"]["/api/v1/advice"]["get"]
+    not_found = check_answer(doc, operation, daemon.ask("GET", "/api/v1/advice"),
+                             "advice with paths")
+    verdict(not not_found, "advice with paths is as docs/openapi.json says",
+            "\n".join(not_found))
+    text = daemon.ask("GET", "/metrics")[2].decode()
+    verdict("\nantiphase_scheduler_flows_routed %d\n" % len(paths) in text and
+            re.search(r"\nantiphase_scheduler_paths_changed_total [1-9]", text) is not None,
+            "the metrics of paths", "")
+    name = next((job["job"] for job in answer["advice"] if job.get("paths")), "A")
+    shown = subprocess.run([os.path.join(BUILD, "antiphase"), "explain", name, "--http",
+                            "127.0.0.1:%d" % daemon.port], capture_output=True, check=False)
+    verdict(b" over spine" in shown.stdout and b"(source port " in shown.stdout,
+            "antiphase explain names the paths", repr((shown.stdout, shown.stderr)))
+    with open(folder + "/stop", "w", encoding="utf-8"):
+        paths, answer = ask_paths(daemon, lambda found: not found)
+    verdict(not paths, "the kill switch leaves all flows to hashing", repr(answer))
+    os.unlink(folder + "/stop")
+    source.kill()
+    source.wait()
+    RUNNING.remove(source)
+    daemon.end()
+
+
 # ---- Bad requests --------------------------------------------------------------------
 
 def check_token(daemon):
@@ -590,6 +645,7 @@ def main():
         check_noise(daemon)
         check_killed(folder, daemon)
         check_log(doc, folder)
+        check_paths(doc, folder)
     finally:
         for process in RUNNING:
             process.kill()

@@ -9,6 +9,7 @@
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/strtab.h"
+#include "scheduler/core/advise/advise.h"
 #include "scheduler/daemon/config.h"
 #include "scheduler/daemon/fabric_source.h"
 #include "scheduler/daemon/jobs_priv.h"
@@ -34,6 +35,8 @@ jobs_new(const struct jobs_opts *opts)
 	struct jobs *jobs = xcalloc(1, sizeof *jobs);
 
 	jobs->opts = *opts;
+	if (jobs->opts.levers == 0)
+		jobs->opts.levers = ADVISE_ALL_LEVERS;
 	jobs->live = telemetry_live(opts->telemetry);
 	jobs->profiler = telemetry_profiler(opts->telemetry);
 	jobs->names = strtab_new();

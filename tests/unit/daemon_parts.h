@@ -57,6 +57,7 @@ parts_open(struct daemon_parts *parts, const char *plan)
 						    .telemetry = parts->telemetry,
 						    .store = parts->store,
 						    .snapshot = &parts->snapshot,
+						    .modes = &parts->modes,
 						    .announce = parts_announce,
 						    .ctx = parts });
 	parts->pace = pace_new(&(struct pace_opts){ .config = &parts->config,
@@ -94,6 +95,7 @@ parts_update_jobs(struct daemon_parts *parts)
 	jobs_check_ages(parts->jobs);
 	jobs_take_nodes(parts->jobs);
 	jobs_take_waiting(parts->jobs);
+	jobs_follow_modes(parts->jobs);
 	jobs_solve(parts->jobs);
 	jobs_drop_gone(parts->jobs);
 }

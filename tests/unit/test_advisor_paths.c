@@ -45,15 +45,10 @@ arrive(struct advisor *advisor, struct fixture *f)
 	return number;
 }
 
-/* Harm of all links. */
 static double
 harm_of(const struct advisor *advisor)
 {
-	double sum = 0;
-
-	for (uint32_t l = 0; l < topo_n_links(advisor->topo); l++)
-		sum += link_loads_harm(place_link_loads(advisor->place), l);
-	return sum;
+	return link_loads_total_harm(place_link_loads(advisor->place));
 }
 
 /* Looks at all restless jobs; returns how many flows were changed. */
