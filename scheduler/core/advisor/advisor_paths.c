@@ -21,10 +21,12 @@ advisor_make_restless(struct advisor *advisor, uint32_t number)
 {
 	struct job_paths *paths = &advisor->jobs.items[number]->paths;
 
-	if (!advisor->is_choosing || paths->is_restless)
+	if (!advisor->is_choosing)
+		return;
+	paths->not_before_ns = INT64_MIN;
+	if (paths->is_restless)
 		return;
 	paths->is_restless = true;
-	paths->not_before_ns = INT64_MIN;
 	vec_push(&advisor->restless, number);
 }
 
