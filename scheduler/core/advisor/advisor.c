@@ -9,7 +9,6 @@
 #include "lib/base/alloc.h"
 #include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advisor/advisor_priv.h"
-#include "scheduler/core/paths/link_loads.h"
 #include "topology/route.h"
 #include "topology/topo.h"
 
@@ -89,44 +88,6 @@ advisor_levers(const struct advisor *advisor)
 {
 	return advisor->opts.levers &
 	       (advisor->is_choosing ? ADVISE_ALL_LEVERS : ~(unsigned)ADVISE_PATH);
-}
-
-/* ---- Affected jobs --------------------------------------------------------------- */
-
-static void
-queue(struct advisor *advisor, uint32_t job)
-{
-	if (advisor->jobs.items[job]->is_queued)
-		return;
-	advisor->jobs.items[job]->is_queued = true;
-	vec_push(&advisor->touched, job);
-}
-
-void
-advisor_touch(struct advisor *advisor, uint32_t job)
-{
-	advisor->jobs.items[job]->is_touched = true;
-	advisor->jobs.items[job]->hashed.is_stale = true;
-	queue(advisor, job);
-}
-
-void
-advisor_touch_around(struct advisor *advisor, uint32_t job)
-{
-	const struct routed_job *routed = place_routed_job(advisor->place, job);
-
-	advisor_touch(advisor, job);
-	for (size_t i = 0; routed && i < routed->footprint.n; i++) {
-		uint32_t link = routed->footprint.entries[i].link;
-		const struct link_load *loads;
-		size_t n;
-
-		if (!link_loads_is_exceedable(place_link_loads(advisor->place), link))
-			continue;
-		loads = link_loads_of(place_link_loads(advisor->place), link, &n);
-		for (size_t k = 0; k < n; k++)
-			advisor_touch(advisor, loads[k].job);
-	}
 }
 
 /* ---- Jobs ------------------------------------------------------------------------ */
@@ -352,7 +313,7 @@ step_one(struct advisor *advisor, uint32_t number)
 		return false;
 	}
 	if (job->hashed.is_stale && job->paths.n_chosen)
-		queue(advisor, number);
+		advisor_queue(advisor, number);
 	return true;
 }
 

@@ -2,7 +2,7 @@
 /*
  * advisor_priv.h - declarations shared by the advisor's files.
  *
- *	advisor.c           jobs, and the components that they affect
+ *	advisor_touch.c     the jobs that a change affects
  *	advisor_paths.c     paths as jobs come and go
  *	advisor_changes.c   paths of running jobs, changed where that pays
  *	advisor_forecast.c  one job predicted among those that it shares links with
@@ -10,6 +10,9 @@
  *	advisor_view.c      the published advice of a job
  *	advisor_solve.c     one component solved again with advise.h
  *	advisor_rank.c      places of a waiting job
+ *	advisor.c           jobs, and steps
+ *
+ * Each uses those above it.
  */
 #ifndef SCHEDULER_CORE_ADVISOR_ADVISOR_PRIV_H
 #define SCHEDULER_CORE_ADVISOR_ADVISOR_PRIV_H
@@ -91,12 +94,12 @@ struct advisor {
 	uint32_t n_components;
 };
 
+/* ---- advisor_touch.c ---- */
+
 /* For the functions of advise_internal.h. */
 struct advise_ctx advisor_ctx(const struct advisor *advisor);
-
-/* ---- advisor.c ---- */
-
-/* Marks a job for advisor_step(). */
+/* Queues a job for advisor_step(); and marks it as changed. */
+void advisor_queue(struct advisor *advisor, uint32_t job);
 void advisor_touch(struct advisor *advisor, uint32_t job);
 /* The job and all jobs that share a link with it that can be exceeded. */
 void advisor_touch_around(struct advisor *advisor, uint32_t job);

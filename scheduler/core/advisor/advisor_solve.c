@@ -24,25 +24,6 @@
 #define ITERATIONS   15
 #define RESTARTS     1
 
-struct advise_ctx
-advisor_ctx(const struct advisor *advisor)
-{
-	return (struct advise_ctx){
-		.workload = &advisor->workload,
-		.topo = advisor->topo,
-		.routes = advisor->routes,
-		/* There is no waiting job to place. */
-		.opts = { .policy = ADVISE_ANTIPHASE,
-			  .levers = advisor->opts.levers & ADVISE_TIME ? ADVISE_TIME
-								       : ADVISE_PLACE,
-			  .seed = advisor->opts.seed,
-			  .max_slowdown = advisor->opts.max_slowdown,
-			  .n_iterations = advisor->opts.n_iterations },
-		.n_seeds = 1,
-		.n_iterations = 1,
-	};
-}
-
 /* ---- Locked periods -------------------------------------------------------------- */
 
 /*
