@@ -295,7 +295,7 @@ put_advice(const struct advice_doc *doc, const struct advice_doc_job *job,
 	} else if (doc->is_live) {
 		if (job->n_places)
 			advise_places(job, &text);
-		advise_paths(job, &text);
+		advice_paths_put(job, &text);
 		if (job->pacing)
 			advise_shift(doc, job, &text);
 	} else if (job->n_hosts == 0) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/base/clk.h"
+#include "lib/base/err.h"
 #include "lib/daemon/loop.h"
 #include "lib/wire/bus.h"
 #include "scheduler/core/advise/advise.h"
@@ -280,6 +281,11 @@ daemon_open_modules(struct daemon *d, struct err *err)
 	unsigned levers;
 	int r = advise_levers_read(d->config.levers, &levers, err);
 
+	if (r == 0 && (levers & ADVISE_MOVE))
+		r = err_set(err, NULL, 0, 0,
+			    "levers = %s: antiphase-scheduler does not move running "
+			    "jobs; leave out 'move'",
+			    d->config.levers);
 	if (r == 0 && d->config.keys)
 		r = bus_keys_load(d->config.keys, &d->keys, err);
 	if (r < 0)

@@ -89,7 +89,7 @@ take_view(const struct jobs *jobs, const struct advisor_view *view,
 	out->slowdown_after = view->slowdown_after;
 	out->gain_low = view->gain_low;
 	out->gain_high = view->gain_high;
-	advice_doc_add_paths(doc, view->paths, view->n_paths,
+	advice_doc_add_paths(doc, view->paths, view->n_paths, NULL,
 			     fabric_source_topo(jobs->opts.fabric), out);
 	out->links = xcalloc(view->n_links + 1, sizeof *out->links);
 	out->n_links = view->n_links;

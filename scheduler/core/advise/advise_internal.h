@@ -195,6 +195,5 @@ bool advice_has_paths(const struct plan *plan, uint32_t job);
 void advice_fill_paths(const struct plan *before, const struct plan *plan,
 		       const struct advise_ctx *ctx, uint32_t job,
 		       struct advice *advice);
-void advice_free_paths(struct advice *advice);
 
 #endif

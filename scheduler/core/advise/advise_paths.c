@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * advise_paths.c - evidence for chosen paths: the switch and the source port of each,
- * and what the flow would meet on its hashed path.
+ * advise_paths.c - evidence for chosen paths: what each flow would meet on its hashed
+ * path.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/vec.h"
-#include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advise/advise_internal.h"
 #include "scheduler/core/paths/link_loads.h"
 #include "scheduler/core/workload/workload.h"
@@ -93,60 +90,24 @@ fill_hashed(const struct plan *before, const struct advise_ctx *ctx, uint32_t jo
 			others_on(loads, path->hashed_link, job, &path->n_hashed_jobs);
 }
 
-/*
- * Distance of the ports that are tried for one flow: it keeps its rail (route.h), and
- * the connections of a flow, whose first ports follow each other, never take the same.
- */
-static uint16_t
-port_step(const struct work_job *job, const struct routed_job *routed)
-{
-	return (uint16_t)(routed->flows.n_rails *
-			  (job->n_connections > 1 ? job->n_connections : 1));
-}
-
 void
 advice_fill_paths(const struct plan *before, const struct plan *plan,
 		  const struct advise_ctx *ctx, uint32_t job, struct advice *advice)
 {
 	const struct routed_job *routed = place_routed_job(plan->place, job);
 	const struct work_job *wj = &ctx->workload->jobs[job];
-	bool is_there = is_where_it_was(before, plan, ctx, job);
 
-	if (!advice_has_paths(plan, job))
+	advice->paths = advice_paths_make(routed, wj, ctx->routes);
+	advice->n_paths = advice->paths ? routed->flows.n : 0;
+	if (!is_where_it_was(before, plan, ctx, job))
 		return;
-	advice->paths = xcalloc(routed->flows.n, sizeof *advice->paths);
-	advice->n_paths = routed->flows.n;
-	for (size_t i = 0; i < routed->flows.n; i++) {
-		const struct collective_flow *flow = &routed->flows.flows[i];
-		const uint32_t *links = routed->path_links + routed->path_first[i];
-		size_t n_links = routed->path_first[i + 1] - routed->path_first[i];
-		uint16_t port = (uint16_t)(wj->first_port + i);
-		struct advice_path *path = &advice->paths[i];
+	for (size_t i = 0; i < advice->n_paths; i++) {
+		size_t first = routed->path_first[i];
 
-		*path = (struct advice_path){
-			.source = flow->source,
-			.destination = flow->destination,
-			.via = routes_top_switch(ctx->routes, links, n_links),
-			.number = routed->paths[i],
-			.port = port,
-			.hashed_via = TOPO_NONE,
-			.hashed_link = TOPO_NONE,
-		};
-		if (path->number == WORK_HASHED)
-			continue;
-		if (routes_port_of_path(ctx->routes, flow->source, flow->destination,
-					port, path->number, ADVISE_MAX_PORTS,
-					port_step(wj, routed), &path->port) < 0)
-			path->port = 0;
-		if (is_there)
-			fill_hashed(before, ctx, job, port, links, n_links, path);
+		if (advice->paths[i].number != WORK_HASHED)
+			fill_hashed(before, ctx, job, (uint16_t)(wj->first_port + i),
+				    routed->path_links + first,
+				    routed->path_first[i + 1] - first,
+				    &advice->paths[i]);
 	}
-}
-
-void
-advice_free_paths(struct advice *advice)
-{
-	for (size_t i = 0; i < advice->n_paths; i++)
-		free(advice->paths[i].hashed_jobs);
-	free(advice->paths);
 }

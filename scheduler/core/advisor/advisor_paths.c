@@ -237,8 +237,8 @@ advisor_paths_refresh_view(struct advisor *advisor, uint32_t number)
 	if (!paths->is_new)
 		return;
 	paths->is_new = false;
-	new = advice_paths_make(routed, advisor->workload.jobs[number].first_port,
-				advisor->topo, advisor->routes);
+	new = advice_paths_make(routed, &advisor->workload.jobs[number],
+				advisor->routes);
 	/* The present view has as many, unless the job has moved. */
 	if (!new == !paths->view &&
 	    (!new || (job->view.n_paths == routed->flows.n &&

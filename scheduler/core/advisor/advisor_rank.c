@@ -16,8 +16,10 @@
 
 /* Moves of the search, counted in routed flows: 50 ms with 10,000 jobs. */
 #define SEARCH_FLOWS 4000
-#define MIN_TRIES    10
-#define MAX_TRIES    200
+/* A routed flow takes so many times longer if its path is chosen among eight. */
+#define CHOICE_COST 3
+#define MIN_TRIES   10
+#define MAX_TRIES   200
 
 /* Places that are predicted. */
 #define N_PREDICTED 3
@@ -160,10 +162,12 @@ find_candidates(const struct advisor *advisor, uint32_t job,
 {
 	size_t n_max = advisor->opts.n_candidates ? advisor->opts.n_candidates
 						  : DEFAULT_CANDIDATES;
-	size_t n_tries = SEARCH_FLOWS / advisor->workload.jobs[job].n_hosts_wanted;
+	size_t n_flows = advisor->workload.jobs[job].n_hosts_wanted, n_tries;
 
 	if (!(advisor->opts.levers & ADVISE_PLACE))
 		return rate_packed(advisor, job, ret_candidates);
+	n_tries =
+		SEARCH_FLOWS / (advisor->is_choosing ? CHOICE_COST * n_flows : n_flows);
 	n_tries = n_tries > MAX_TRIES ? MAX_TRIES : n_tries;
 	n_tries = n_tries < MIN_TRIES ? MIN_TRIES : n_tries;
 	return place_search(advisor->place, job, advisor->opts.seed, n_tries, n_max,
