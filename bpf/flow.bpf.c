@@ -16,7 +16,8 @@
  *	flow_count.bpf.h	rings of links, and of jobs on them
  *	flow_job.bpf.h		the job of a socket
  *	flow_wire.bpf.h		a large packet's bytes on the wire
- *	flow_headers.bpf.h	a packet's headers; retransmits
+ *	flow_headers.bpf.h	retransmits
+ *	tc_parse.bpf.h		a packet's headers
  *	flow_receiver.bpf.h	the job of a received packet
  */
 /* clang-format off: the types have to come before the helpers. */
@@ -37,6 +38,7 @@
 #include "bpf/flow_wire.bpf.h"
 #include "bpf/kernel.h"
 #include "bpf/parse.h"
+#include "bpf/tc_parse.bpf.h"
 
 /* TC_ACT_UNSPEC and TCX_NEXT: continue with the hook's other programs. */
 #define GO_ON -1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* flow_headers.bpf.h - packet headers at tc, and detection of TCP retransmits */
+/* flow_headers.bpf.h - detection of TCP retransmits at tc */
 #ifndef BPF_FLOW_HEADERS_BPF_H
 #define BPF_FLOW_HEADERS_BPF_H
 
@@ -12,21 +12,7 @@
 #include <stdbool.h>
 
 #include "bpf/parse.h"
-
-static __always_inline enum parse_result
-parse(struct __sk_buff *skb, struct parse_packet *p)
-{
-	enum parse_result result;
-
-	result = parse_packet((void *)(long)skb->data, (void *)(long)skb->data_end, p);
-	if (result == PARSE_OK)
-		return result;
-	/* The headers may be outside of the packet's linear part. */
-	if (skb->len <= skb->data_end - skb->data ||
-	    bpf_skb_pull_data(skb, skb->len < 128 ? skb->len : 128) < 0)
-		return result;
-	return parse_packet((void *)(long)skb->data, (void *)(long)skb->data_end, p);
-}
+#include "bpf/tc_parse.bpf.h"
 
 /*
  * True if the packet is surely a new TCP segment: reads the sequence number where most

@@ -11,6 +11,7 @@ topology: topology lib
 collector: collector lib bpf
 collector/series: collector/series collector/sources/source.h lib
 collector/jobs: collector/jobs lib
+collector/paths: collector/paths collector/sources/bpf/libbpf_log.h lib bpf
 collector/sources: collector/sources collector/series collector/jobs collector/config.h lib bpf
 collector/nccl: collector/nccl lib
 engine: engine topology lib/base
