@@ -168,11 +168,11 @@ attach_anew(const char *path, unsigned ifindex, enum port_direction direction,
 static int
 attach_one(struct port_maps *maps, unsigned ifindex, enum port_direction direction)
 {
-	const struct bpf_program *program = direction == PORT_IN
-						    ? maps->skel->progs.antiphase_port_in
-						    : maps->skel->progs.antiphase_port_out;
-	char *path = xasprintf("%s/%s%u", maps->directory, prefixes[direction],
-			       ifindex);
+	const struct bpf_program *program =
+		direction == PORT_IN ? maps->skel->progs.antiphase_port_in
+				     : maps->skel->progs.antiphase_port_out;
+	char *path =
+		xasprintf("%s/%s%u", maps->directory, prefixes[direction], ifindex);
 	int rc = exchange(path, ifindex, bpf_program__fd(program));
 
 	if (rc == -ENOENT)

@@ -57,7 +57,7 @@ struct port_receiver_options {
 #define PORT_RECEIVER_CLOSED_NS INT64_C(1200000000000)
 
 struct port_receiver_stats {
-	size_t n_entries, n_retired; /* Now. */
+	size_t n_entries, n_retired;                          /* Now. */
 	uint64_t n_installed, n_removed, n_refused, n_healed; /* Since the start. */
 };
 

@@ -127,7 +127,7 @@ static uint64_t
 next_number(const struct port_sender *sender, const struct sender_flow *f,
 	    int64_t now_ns)
 {
-	uint64_t number = (uint64_t)(now_ns + sender->options.wall_offset_ns);
+	uint64_t number = (uint64_t)(now_ns + sender->options.wall_offset_ns) / 1000;
 
 	if (number <= f->used_number)
 		number = f->used_number + 1;
@@ -267,8 +267,7 @@ take_refusal(struct port_sender *sender, struct sender_flow *f, int64_t now_ns,
 		sender->stats.n_refused++;
 		if (!f->used_port)
 			drop_flow(sender, f);
-	} else if (f->used_port == message->port &&
-		   f->used_number == message->number &&
+	} else if (f->used_port == message->port && f->used_number == message->number &&
 		   !is_own_port(f, f->used_port)) {
 		/* The receiver has lost the entry: packets must not wait for it. */
 		sender->stats.n_refused++;
@@ -321,8 +320,7 @@ port_sender_message(struct port_sender *sender, int64_t now_ns,
 static bool
 check_order(struct port_sender *sender, struct sender_flow *f, int64_t now_ns)
 {
-	if (!f->wanted_port ||
-	    now_ns - f->wanted_since_ns < sender->options.give_up_ns)
+	if (!f->wanted_port || now_ns - f->wanted_since_ns < sender->options.give_up_ns)
 		return true;
 	f->wanted_port = 0;
 	sender->stats.n_given_up++;
@@ -353,8 +351,7 @@ port_sender_tick(struct port_sender *sender, int64_t now_ns)
 	{
 		if (!check_order(sender, f, now_ns) || now_ns < f->next_send_ns)
 			continue;
-		if (f->used_port &&
-		    !sender->io.is_open(sender->io.ctx, &f->flow, ""))
+		if (f->used_port && !sender->io.is_open(sender->io.ctx, &f->flow, ""))
 			release(sender, f, now_ns);
 		else
 			send_now(sender, f, now_ns);
