@@ -29,9 +29,11 @@
 #include "lib/wire/tele.h"
 
 enum port_verb {
+	PORT_MOVE,    /* From the scheduler to the sender: take this port. */
 	PORT_PREPARE, /* To the receiver: I want to use this port. */
 	PORT_READY,   /* To the sender: you may. */
-	PORT_REFUSED, /* To the sender: you may not; I have no such entry. */
+	PORT_REFUSED, /* To the sender: you may not; I have no such entry.  From the
+			 sender, with number 0: I do not carry out PORT_MOVE. */
 	PORT_USING,   /* To the receiver: I use this port, and none before it. */
 	PORT_SETTLED, /* To the sender: understood. */
 };
@@ -40,7 +42,7 @@ struct port_message {
 	enum port_verb verb;
 	struct port_flow flow; /* As both stacks see it, with its true ports. */
 	uint16_t port;         /* Network's order; the flow's own: no translation. */
-	uint64_t number;
+	uint64_t number;       /* 0 in PORT_MOVE. */
 	char job[TELE_MAX_NAME + 1]; /* In PREPARE and USING. */
 };
 

@@ -310,6 +310,7 @@ port_sender_message(struct port_sender *sender, int64_t now_ns,
 	case PORT_SETTLED:
 		take_settled(sender, f, now_ns, message);
 		break;
+	case PORT_MOVE:
 	case PORT_PREPARE:
 	case PORT_USING:
 		break;

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/paths/port_text.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/err.h"
+#include "lib/base/json.h"
+#include "lib/base/jsonw.h"
+#include "lib/base/words.h"
+
+/* Numbers of orders in JSON, which holds integers below 2^53. */
+#define MAX_NUMBER ((INT64_C(1) << 53) - 1)
+
+static const char *const verbs[] = { [PORT_MOVE] = "move",
+				     [PORT_PREPARE] = "prepare",
+				     [PORT_READY] = "ready",
+				     [PORT_REFUSED] = "refused",
+				     [PORT_USING] = "using",
+				     [PORT_SETTLED] = "settled",
+				     NULL };
+
+static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+/* ---- Addresses ------------------------------------------------------------------- */
+
+static bool
+is_ipv4(const uint8_t address[16])
+{
+	return !memcmp(address, mapped, sizeof mapped);
+}
+
+static const char *
+write_address(const uint8_t address[16], char ret_text[INET6_ADDRSTRLEN])
+{
+	const char *text =
+		is_ipv4(address)
+			? inet_ntop(AF_INET, address + 12, ret_text, INET6_ADDRSTRLEN)
+			: inet_ntop(AF_INET6, address, ret_text, INET6_ADDRSTRLEN);
+
+	BUG_ON(!text);
+	return text;
+}
+
+static int
+read_address(const struct json_doc *doc, const char *key, uint8_t ret_address[16],
+	     struct err *err)
+{
+	const char *text;
+
+	if (json_get_str(doc, json_root(doc), key, &text, err) < 0)
+		return -EINVAL;
+	if (inet_pton(AF_INET, text, ret_address + 12) == 1)
+		memcpy(ret_address, mapped, sizeof mapped);
+	else if (inet_pton(AF_INET6, text, ret_address) != 1 || is_ipv4(ret_address))
+		return json_fail(doc, json_find(json_root(doc), key), err,
+				 "expected an address");
+	return 0;
+}
+
+static int
+read_port(const struct json_doc *doc, const char *key, uint16_t *ret_port,
+	  struct err *err)
+{
+	int64_t port;
+
+	if (json_get_int(doc, json_root(doc), key, 1, UINT16_MAX, &port, err) < 0)
+		return -EINVAL;
+	*ret_port = htons((uint16_t)port);
+	return 0;
+}
+
+/* ---- Interface ------------------------------------------------------------------- */
+
+char *
+port_text_write(const struct port_message *message)
+{
+	const struct port_flow *flow = &message->flow;
+	char address[INET6_ADDRSTRLEN], *text = NULL;
+	struct jsonw w;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	BUG_ON(!out);
+	jsonw_line(&w, out, "antiphase.port/1");
+	jsonw_str(&w, "verb", verbs[message->verb]);
+	jsonw_str(&w, "job", message->job);
+	jsonw_str(&w, "source", write_address(flow->source, address));
+	jsonw_int(&w, "source_port", ntohs(flow->source_port));
+	jsonw_str(&w, "destination", write_address(flow->destination, address));
+	jsonw_int(&w, "destination_port", ntohs(flow->destination_port));
+	jsonw_int(&w, "port", ntohs(message->port));
+	jsonw_int(&w, "number", (int64_t)message->number);
+	jsonw_end(&w);
+	jsonw_finish(&w);
+	fclose(out);
+	return text;
+}
+
+static int
+read_message(const struct json_doc *doc, struct port_message *ret_message,
+	     struct err *err)
+{
+	static const char *const keys[] = { "schema",      "verb",   "job",
+					    "source",      "port",   "source_port",
+					    "destination", "number", "destination_port",
+					    NULL };
+	const struct json *root = json_root(doc);
+	struct port_flow *flow = &ret_message->flow;
+	const char *verb, *job;
+	int64_t number;
+	int index;
+
+	if (json_check_schema(doc, "antiphase.port", 1, err) < 0 ||
+	    json_check_keys(doc, root, keys, err) < 0 ||
+	    json_get_str(doc, root, "verb", &verb, err) < 0 ||
+	    json_get_str(doc, root, "job", &job, err) < 0 ||
+	    read_address(doc, "source", flow->source, err) < 0 ||
+	    read_port(doc, "source_port", &flow->source_port, err) < 0 ||
+	    read_address(doc, "destination", flow->destination, err) < 0 ||
+	    read_port(doc, "destination_port", &flow->destination_port, err) < 0 ||
+	    read_port(doc, "port", &ret_message->port, err) < 0 ||
+	    json_get_int(doc, root, "number", 0, MAX_NUMBER, &number, err) < 0)
+		return -EINVAL;
+	index = words_index(verb, verbs);
+	if (index < 0)
+		return json_fail(doc, json_find(root, "verb"), err,
+				 "unknown verb '%.40s'", verb);
+	if (*job && !tele_name_is_valid(job))
+		return json_fail(doc, json_find(root, "job"), err,
+				 "that is not the name of a job");
+	if (is_ipv4(flow->source) != is_ipv4(flow->destination))
+		return json_fail(doc, json_find(root, "destination"), err,
+				 "the addresses are of two families");
+	ret_message->verb = (enum port_verb)index;
+	ret_message->number = (uint64_t)number;
+	strcpy(ret_message->job, job);
+	return 0;
+}
+
+int
+port_text_parse(const char *text, size_t n, struct port_message *ret_message,
+		struct err *err)
+{
+	struct port_message message = { .number = 0 };
+	struct json_doc *doc;
+	int rc = json_parse("port", text, n, &doc, err);
+
+	if (rc < 0)
+		return rc;
+	rc = read_message(doc, &message, err);
+	if (rc == 0)
+		*ret_message = message;
+	json_doc_free(doc);
+	return rc;
+}
+
+void
+port_text_topic_of(const uint8_t address[16], char ret_topic[PORT_TOPIC_BYTES])
+{
+	char text[INET6_ADDRSTRLEN];
+
+	snprintf(ret_topic, PORT_TOPIC_BYTES, PORT_TOPIC "%s/",
+		 write_address(address, text));
+}
+
+void
+port_text_topic(const struct port_message *message, char ret_topic[PORT_TOPIC_BYTES])
+{
+	bool is_for_receiver =
+		message->verb == PORT_PREPARE || message->verb == PORT_USING;
+
+	port_text_topic_of(is_for_receiver ? message->flow.destination
+					   : message->flow.source,
+			   ret_topic);
+}
+
+const char *
+port_text_flow(const struct port_flow *flow, char ret_text[PORT_TEXT_FLOW_BYTES])
+{
+	bool is_four = is_ipv4(flow->source);
+	char from[INET6_ADDRSTRLEN], to[INET6_ADDRSTRLEN];
+
+	snprintf(ret_text, PORT_TEXT_FLOW_BYTES,
+		 is_four ? "%s:%u > %s:%u" : "[%s]:%u > [%s]:%u",
+		 write_address(flow->source, from), ntohs(flow->source_port),
+		 write_address(flow->destination, to), ntohs(flow->destination_port));
+	return ret_text;
+}
