@@ -18,7 +18,8 @@
 #include "lib/daemon/control.h"
 #include "lib/daemon/settings_opts.h"
 
-static const struct cli_verb verb_collector_run, verb_collector_job;
+static const struct cli_verb verb_collector_run, verb_collector_job,
+	verb_collector_port;
 
 /* ---- run ------------------------------------------------------------------------- */
 
@@ -116,12 +117,46 @@ static const struct cli_verb verb_collector_job = {
 	.run = run_job,
 };
 
+/* ---- port ------------------------------------------------------------------------ */
+
+static int
+run_port(int argc, char **argv)
+{
+	const char *runtime_dir = "/run/antiphase";
+	const struct cli_opt opts[] = {
+		{ "runtime-dir", 0, CLI_STR, &runtime_dir, "DIR",
+		  "of the collector to ask (default: /run/antiphase)", 0, 0, NULL,
+		  NULL },
+		CLI_OPTS_END,
+	};
+	int first = cli_parse(&verb_collector_port, opts, argc, argv);
+	const char *what = first >= 0 && argc - first == 1 ? argv[first] : "";
+
+	if (first < 0)
+		return cli_status(first);
+	if (strcmp(what, "list") != 0 && strcmp(what, "release") != 0)
+		return cli_usage_error(&verb_collector_port,
+				       "expected 'list' or 'release'");
+	return control_ask_print(runtime_dir, "collector",
+				 (const char *const[]){ "port", what, NULL });
+}
+
+static const struct cli_verb verb_collector_port = {
+	.name = "port",
+	.summary = "list flows with a wire port, or give them their own ports back",
+	.usage = "list | release",
+	.examples = "  antiphase-collector port list\n"
+		    "  antiphase-collector port release\n",
+	.run = run_port,
+};
+
 /* ---- The program ----------------------------------------------------------------- */
 
 /* clang-format off */
 static const struct cli_verb *const verbs[] = {
 	&verb_collector_run,
 	&verb_collector_job,
+	&verb_collector_port,
 	&verb_collector_doctor,
 	&verb_import,
 	NULL,

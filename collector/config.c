@@ -87,11 +87,17 @@ static const struct setting items[] = {
 	  "socket for pacers of jobs; none: no socket (default: pacer.sock in the runtime directory)",
 	  .kind = SETTING_TEXT },
 	{ "pacer", "orders", "pacer-orders", "URL", "none",
-	  "endpoint where the scheduler announces orders for pacers",
+	  "endpoint where the scheduler announces orders",
 	  .kind = SETTING_PATH },
 	{ "pacer", "trust_claims", "pacer-trust-claims", NULL, "no",
 	  "accept a pacer's own job name if its control group belongs to no job",
 	  .kind = SETTING_BOOLEAN },
+	{ "paths", "wire_ports", "wire-ports", "RANGE", "none",
+	  "move TCP flows of jobs to other paths by source ports of this range; none: never",
+	  .kind = SETTING_TEXT },
+	{ "paths", "bpf_dir", "wire-ports-dir", "DIR", "/sys/fs/bpf/antiphase",
+	  "directory of a BPF file system that keeps moved flows",
+	  .kind = SETTING_PATH },
 	{ "metrics", "address", "metrics", "ADDRESS", "127.0.0.1:9471",
 	  "loopback address of /metrics for Prometheus; none: no metrics",
 	  .kind = SETTING_PATH },
@@ -145,6 +151,8 @@ config_follow(struct config *config)
 	config->pacer_socket = settings_text(s, "pacer", "socket");
 	config->is_claim_believed = settings_is_on(s, "pacer", "trust_claims");
 	config->orders = settings_text(s, "pacer", "orders");
+	config->wire_ports = settings_text(s, "paths", "wire_ports");
+	config->wire_ports_dir = settings_text(s, "paths", "bpf_dir");
 	config->metrics = settings_text(s, "metrics", "address");
 	config->window_s = settings_integer(s, "metrics", "window_s");
 	config->top_jobs = settings_integer(s, "metrics", "top_jobs");

@@ -59,6 +59,9 @@ struct config {
 	const char *pacer_socket; /* "": in the runtime directory; "none". */
 	bool is_claim_believed;
 	const char *orders; /* Endpoint of their announcements; "none". */
+	/* [paths] */
+	const char *wire_ports;     /* "61000-61999"; "none". */
+	const char *wire_ports_dir; /* In a BPF file system. */
 	/* [metrics] */
 	const char *metrics; /* Address or "none". */
 	int64_t window_s;

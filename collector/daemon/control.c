@@ -6,6 +6,8 @@
  *	job add NAME CGROUP		registers a control group as a job
  *	job remove NAME
  *	job list [json]
+ *	port list			flows with a wire port
+ *	port release			gives them their own ports back
  *	ping
  */
 #include "lib/daemon/control.h"
@@ -17,7 +19,9 @@
 #include "collector/daemon/daemon.h"
 #include "collector/jobs/cgroups.h"
 #include "collector/jobs/job_registry.h"
+#include "collector/paths/port_host.h"
 #include "collector/sources/sources.h"
+#include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/base/words.h"
@@ -101,12 +105,51 @@ run_job_list(void *ctx, size_t n, char **args, struct strbuf *reply, struct err 
 	return 0;
 }
 
+static int
+need_ports(const struct collector *c, struct err *err)
+{
+	if (collector_port_host(c))
+		return 0;
+	err_set(err, NULL, 0, 0,
+		"this collector moves no flows; set [paths] wire_ports");
+	return -EOPNOTSUPP;
+}
+
+static int
+run_port_list(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err)
+{
+	int rc = need_ports(ctx, err);
+
+	(void)n;
+	(void)args;
+	if (rc == 0)
+		port_host_write(collector_port_host(ctx), reply);
+	return rc;
+}
+
+static int
+run_port_release(void *ctx, size_t n, char **args, struct strbuf *reply,
+		 struct err *err)
+{
+	int rc = need_ports(ctx, err);
+
+	(void)n;
+	(void)args;
+	if (rc < 0)
+		return rc;
+	port_host_release(collector_port_host(ctx), clk_monotonic_ns());
+	strbuf_puts(reply, "flows of this host have their own ports again\n");
+	return 0;
+}
+
 static const struct control_command commands[] = {
 	{ "stats", "", 0, 0, false, run_stats },
 	{ "ping", "", 0, 0, false, run_ping },
 	{ "job add", "NAME CGROUP", 2, 2, true, run_job_add },
 	{ "job remove", "NAME", 1, 1, true, run_job_remove },
 	{ "job list", "[json]", 0, 1, false, run_job_list },
+	{ "port list", "", 0, 0, false, run_port_list },
+	{ "port release", "", 0, 0, true, run_port_release },
 	{ NULL, NULL, 0, 0, false, NULL },
 };
 

@@ -20,6 +20,7 @@ struct bus_pub;
 struct bus_sub;
 struct cgroups;
 struct collector;
+struct collector_ports;
 struct control;
 struct err;
 struct sources;
@@ -28,6 +29,7 @@ struct ingest;
 struct loop;
 struct event_socket;
 struct pacer_socket;
+struct port_host;
 struct peak_rates;
 struct rec_writer;
 struct job_registry;
@@ -53,8 +55,9 @@ struct collector {
 	struct bus_pub *bus;       /* NULL: not published. */
 	struct rec_writer *output; /* NULL: not recorded. */
 	struct event_socket *events;
-	struct pacer_socket *pacers; /* NULL: no pacer socket. */
-	struct bus_sub *orders;      /* NULL: none. */
+	struct pacer_socket *pacers;   /* NULL: no pacer socket. */
+	struct bus_sub *orders;        /* NULL: none. */
+	struct collector_ports *ports; /* NULL: no flows are moved. */
 	struct control *control;
 	struct http *http;
 	struct peak_rates *peak_rates;
@@ -91,6 +94,16 @@ int collector_open_inputs(struct collector *collector, struct err *err);
 void collector_inputs_second(struct collector *collector, int64_t now_ns,
 			     const struct publish_state *state);
 void collector_close_inputs(struct collector *collector);
+
+/*
+ * ports.c: moving flows to other paths, if the settings say so.  collector_open_ports()
+ * needs the privileges, collector_join_ports() the bus.
+ */
+int collector_open_ports(struct collector *collector, struct err *err);
+int collector_join_ports(struct collector *collector, struct err *err);
+void collector_close_ports(struct collector *collector); /* Before the bus. */
+struct port_host *collector_port_host(const struct collector *collector);
+uint64_t collector_malformed_ports(const struct collector *collector);
 
 /* frames.c: callbacks of the publisher. */
 bool collector_is_wanted(void *collector, uint8_t kind);

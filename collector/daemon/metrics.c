@@ -12,6 +12,7 @@
 #include "collector/jobs/event_socket.h"
 #include "collector/jobs/job_registry.h"
 #include "collector/jobs/pacer_socket.h"
+#include "collector/paths/port_host.h"
 #include "collector/series/binner.h"
 #include "collector/series/ingest.h"
 #include "collector/series/peak_rates.h"
@@ -367,6 +368,35 @@ write_pacers(const struct collector *c, struct metrics *m)
 }
 
 static void
+write_ports(const struct collector *c, struct metrics *m)
+{
+	struct port_host_stats stats = { .n_interfaces = 0 };
+	const struct port_host *host = collector_port_host(c);
+
+	if (!host)
+		return;
+	port_host_stats(host, &stats);
+	metrics_gauge(m, "antiphase_collector_moved_flows",
+		      (double)stats.sender.n_translated,
+		      "TCP flows of this host that have a wire port.");
+	metrics_gauge(m, "antiphase_collector_wire_ports",
+		      (double)stats.receiver.n_entries,
+		      "Wire ports that this host translates back.");
+	metrics_gauge(m, "antiphase_collector_wire_port_interfaces",
+		      (double)stats.n_interfaces,
+		      "Interfaces whose packets are translated.");
+	metrics_counter(m, "antiphase_collector_flow_moves_total", stats.sender.n_moves,
+			"Changes of the source port that a flow has on the wire.");
+	metrics_counter(m, "antiphase_collector_flow_moves_failed_total",
+			stats.sender.n_refused + stats.sender.n_given_up +
+				stats.sender.n_failed + stats.n_refused_orders,
+			"Orders to move a flow that were refused or not carried out.");
+	metrics_counter(m, "antiphase_collector_port_messages_refused_total",
+			collector_malformed_ports(c),
+			"Messages that were not about wire ports.");
+}
+
+static void
 write_clock(const struct collector *c, struct metrics *m)
 {
 	metrics_counter(m, "antiphase_collector_clock_steps_total", c->wall.steps,
@@ -401,6 +431,7 @@ write_metrics(const struct collector *c, enum metrics_format format, struct strb
 	write_frames(c, &m);
 	write_events(c, &m);
 	write_pacers(c, &m);
+	write_ports(c, &m);
 	write_clock(c, &m);
 	metrics_finish(&m);
 }

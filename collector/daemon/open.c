@@ -33,6 +33,9 @@
 #include "lib/wire/bus.h"
 #include "lib/wire/rec.h"
 
+/* To write the maps of wire ports, and attach programs to interfaces that appear. */
+#define CAPS_PATHS (CAPS(BPF) | CAPS(NET_ADMIN))
+
 /* ---- As root --------------------------------------------------------------------- */
 
 static int
@@ -204,6 +207,8 @@ open_sockets(struct collector *c, struct err *err)
 	int rc = open_bus(c, err);
 
 	if (rc == 0)
+		rc = collector_join_ports(c, err);
+	if (rc == 0)
 		rc = collector_open_control(c, err);
 	if (rc == 0)
 		rc = collector_open_inputs(c, err);
@@ -216,7 +221,8 @@ static int
 drop(const struct collector *c, struct err *err)
 {
 	const char *user = *c->config.user ? c->config.user : NULL;
-	int rc = caps_drop(user, sources_caps(c->sources), err);
+	uint64_t caps = sources_caps(c->sources);
+	int rc = caps_drop(user, c->ports ? caps | CAPS_PATHS : caps, err);
 	char text[512];
 
 	if (rc == 0)
@@ -241,7 +247,9 @@ collector_open(struct collector *c, struct err *err)
 	if (rc < 0)
 		return rc;
 	make_publisher(c);
-	rc = open_files(c, err);
+	rc = collector_open_ports(c, err);
+	if (rc == 0)
+		rc = open_files(c, err);
 	if (rc == 0)
 		rc = drop(c, err);
 	if (rc == 0)
@@ -259,6 +267,7 @@ collector_close(struct collector *c)
 	http_close(c->http);
 	control_close(c->control);
 	collector_close_inputs(c);
+	collector_close_ports(c);
 	sources_close(c->sources);
 	if (c->output && rec_writer_close(c->output, &err) < 0) {
 		log_err("collector", "%s: %s", err.file, err.text);

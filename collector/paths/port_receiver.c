@@ -264,6 +264,16 @@ port_receiver_tick(struct port_receiver *receiver, int64_t now_ns)
 }
 
 void
+port_receiver_each(const struct port_receiver *receiver,
+		   void (*found)(void *ctx, const struct port_flow *wire,
+				 const struct port_entry *entry),
+		   void *ctx)
+{
+	for (const struct receiver_entry *e = receiver->entries; e; e = e->hh.next)
+		found(ctx, &e->wire, &e->entry);
+}
+
+void
 port_receiver_stats(const struct port_receiver *receiver,
 		    struct port_receiver_stats *ret_stats)
 {

@@ -19,8 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector/paths/port_message.h"
 #include "collector/paths/port_range.h"
+#include "lib/wire/port_message.h"
 
 struct port_receiver;
 
@@ -83,6 +83,11 @@ void port_receiver_message(struct port_receiver *receiver, int64_t now_ns,
 /* Removes what is due.  To be called about once a second. */
 void port_receiver_tick(struct port_receiver *receiver, int64_t now_ns);
 
+/* Calls back for each entry, in the order of their installation. */
+void port_receiver_each(const struct port_receiver *receiver,
+			void (*found)(void *ctx, const struct port_flow *wire,
+				      const struct port_entry *entry),
+			void *ctx);
 void port_receiver_stats(const struct port_receiver *receiver,
 			 struct port_receiver_stats *ret_stats);
 

@@ -207,13 +207,15 @@ port_sender_free(struct port_sender *sender)
 }
 
 void
-port_sender_restore(struct port_sender *sender, int64_t now_ns,
+port_sender_restore(struct port_sender *sender, int64_t now_ns, const char *job,
 		    const struct port_flow *flow, const struct port_entry *entry)
 {
 	struct sender_flow *f = find_flow(sender, flow);
 
 	if (!f)
 		f = add_flow(sender, flow);
+	if (*job)
+		tele_set_name(f->job, job);
 	f->used_port = entry->port;
 	f->used_number = entry->number;
 	f->used_since_ns = now_ns;
@@ -365,6 +367,26 @@ port_sender_wire_port(const struct port_sender *sender, const struct port_flow *
 	const struct sender_flow *f = find_flow(sender, flow);
 
 	return f && f->used_port ? f->used_port : flow->source_port;
+}
+
+void
+port_sender_each(const struct port_sender *sender,
+		 void (*found)(void *ctx, const struct port_flow *flow, const char *job,
+			       uint16_t port),
+		 void *ctx)
+{
+	for (const struct sender_flow *f = sender->flows; f; f = f->hh.next)
+		if (f->used_port)
+			found(ctx, &f->flow, f->job, f->used_port);
+}
+
+void
+port_sender_release(struct port_sender *sender, int64_t now_ns)
+{
+	struct sender_flow *f, *next;
+
+	HASH_ITER(hh, sender->flows, f, next)
+	use_own_port(sender, f, now_ns);
 }
 
 void

@@ -21,8 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector/paths/port_message.h"
 #include "collector/paths/port_range.h"
+#include "lib/wire/port_message.h"
 
 struct port_sender;
 
@@ -65,8 +65,8 @@ struct port_sender *port_sender_new(const struct port_sender_io *io,
 /* Leaves the map as it is. */
 void port_sender_free(struct port_sender *sender);
 
-/* Takes over an entry that the map 'out' holds from before the start. */
-void port_sender_restore(struct port_sender *sender, int64_t now_ns,
+/* Takes over an entry that the map 'out' holds from before the start; "": no job. */
+void port_sender_restore(struct port_sender *sender, int64_t now_ns, const char *job,
 			 const struct port_flow *flow, const struct port_entry *entry);
 
 /*
@@ -89,6 +89,13 @@ void port_sender_tick(struct port_sender *sender, int64_t now_ns);
 /* The port that the flow has on the wire (network's order). */
 uint16_t port_sender_wire_port(const struct port_sender *sender,
 			       const struct port_flow *flow);
+/* Calls back for each flow with an entry, in the order of their first orders. */
+void port_sender_each(const struct port_sender *sender,
+		      void (*found)(void *ctx, const struct port_flow *flow,
+				    const char *job, uint16_t port),
+		      void *ctx);
+/* Gives all flows their own ports back: port_sender_order() for each. */
+void port_sender_release(struct port_sender *sender, int64_t now_ns);
 void port_sender_stats(const struct port_sender *sender,
 		       struct port_sender_stats *ret_stats);
 

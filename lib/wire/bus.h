@@ -4,7 +4,7 @@
  *
  * Topics are "s/HOST/", "r/HOST/" and "m/HOST/" for summaries, raw series and collective
  * events.  Announcements are texts (JSON): "t/KIND" for changes of the topology,
- * "pace/HOST/" for orders, "advice/JOB" for advice.  A publisher sees the subscriptions
+ * "pace/HOST/" for orders, "port/ADDRESS/" for wire ports, "advice/JOB" for advice.  A publisher sees the subscriptions
  * (XPUB), so that raw series are made only on demand.
  *
  * Either side may bind and the other connect.  A socket without keys may be bound only to
@@ -108,6 +108,8 @@ int bus_sub_open(const char *const *endpoints, size_t n, bool is_bound,
 /* For texts of at most BUS_MAX_TEXT bytes, under topics that begin with 'prefix'. */
 int bus_sub_open_texts(const char *endpoint, const struct bus_keys *keys,
 		       const char *prefix, struct bus_sub **ret_sub, struct err *err);
+/* Asks for texts under more topics, or under these no longer.  0 or -errno. */
+int bus_sub_want_texts(struct bus_sub *sub, const char *prefix, bool is_wanted);
 void bus_sub_close(struct bus_sub *sub); /* Accepts NULL. */
 
 #define BUS_MAX_TEXT (8 << 20)

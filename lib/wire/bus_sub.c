@@ -82,6 +82,12 @@ bus_sub_open_texts(const char *endpoint, const struct bus_keys *keys,
 	return r < 0 ? r : want_topic(*ret_sub, prefix, true);
 }
 
+int
+bus_sub_want_texts(struct bus_sub *sub, const char *prefix, bool is_wanted)
+{
+	return want_topic(sub, prefix, is_wanted);
+}
+
 void
 bus_sub_close(struct bus_sub *sub)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/paths/port_text.h"
+#include "lib/wire/port_text.h"
 #include "lib/base/err.h"
 #include "tests/fuzz/fuzz.h"
 

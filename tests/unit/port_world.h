@@ -147,8 +147,8 @@ world_start_sender(struct world *world)
 
 	world->sender = port_sender_new(&io, &options);
 	for (size_t i = 0; i < world->out.n; i++)
-		port_sender_restore(world->sender, world->now_ns, &world->out.flows[i],
-				    &world->out.entries[i]);
+		port_sender_restore(world->sender, world->now_ns, i % 2 ? "7" : "",
+				    &world->out.flows[i], &world->out.entries[i]);
 }
 
 static inline void

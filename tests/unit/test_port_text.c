@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/paths/port_text.h"
 #include "lib/base/err.h"
 #include "lib/base/rng.h"
+#include "lib/wire/port_text.h"
 #include "tests/unit/test.h"
 
 #define FOUR                                                                          \
@@ -137,6 +137,48 @@ other_texts_are_refused(void **state)
 	check_refused("}", "");
 }
 
+static void
+ends_are_addresses_with_ports(void **state)
+{
+	static const char *const bad[] = { "",
+					   "10.0.0.1",
+					   "10.0.0.1:",
+					   "10.0.0.1:0",
+					   "10.0.0.1:65536",
+					   "10.0.0.1:1x",
+					   "10.0.0.1: 1",
+					   "10.0.0.1:-1",
+					   "fd00::1:80",
+					   "[10.0.0.1]:80",
+					   "[fd00::1]",
+					   "[fd00::1:80",
+					   "[::ffff:10.0.0.1]:80",
+					   "]:1",
+					   ":1",
+					   "[]:1" };
+	struct port_flow flow = { .source_port = 7 };
+	char text[PORT_TEXT_FLOW_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		assert_int_equal(port_text_end(bad[i], flow.source, &flow.source_port),
+				 -EINVAL);
+	assert_int_equal(flow.source_port, 7);
+	assert_int_equal(
+		port_text_end("[fd00::1]:41000", flow.source, &flow.source_port), 0);
+	assert_int_equal(port_text_end("[fd00::2]:65535", flow.destination,
+				       &flow.destination_port),
+			 0);
+	assert_string_equal(port_text_flow(&flow, text),
+			    "[fd00::1]:41000 > [fd00::2]:65535");
+	assert_int_equal(port_text_end("10.0.0.1:1", flow.source, &flow.source_port),
+			 0);
+	assert_int_equal(
+		port_text_end("10.0.0.2:80", flow.destination, &flow.destination_port),
+		0);
+	assert_string_equal(port_text_flow(&flow, text), "10.0.0.1:1 > 10.0.0.2:80");
+}
+
 int
 main(void)
 {
@@ -144,6 +186,7 @@ main(void)
 		cmocka_unit_test(a_message_has_a_flow_and_a_port),
 		cmocka_unit_test(random_messages_come_back),
 		cmocka_unit_test(other_texts_are_refused),
+		cmocka_unit_test(ends_are_addresses_with_ports),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

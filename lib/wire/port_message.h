@@ -20,8 +20,8 @@
  * keep their entries in maps that survive a killed process, with the numbers, and begin
  * with what is in them.
  */
-#ifndef COLLECTOR_PATHS_PORT_MESSAGE_H
-#define COLLECTOR_PATHS_PORT_MESSAGE_H
+#ifndef LIB_WIRE_PORT_MESSAGE_H
+#define LIB_WIRE_PORT_MESSAGE_H
 
 #include <stdint.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/paths/port_text.h"
+#include "lib/wire/port_text.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -46,6 +47,19 @@ write_address(const uint8_t address[16], char ret_text[INET6_ADDRSTRLEN])
 	return text;
 }
 
+static bool
+parse_address(const char *text, uint8_t ret_address[16])
+{
+	uint8_t address[16];
+
+	if (inet_pton(AF_INET, text, address + 12) == 1)
+		memcpy(address, mapped, sizeof mapped);
+	else if (inet_pton(AF_INET6, text, address) != 1 || is_ipv4(address))
+		return false;
+	memcpy(ret_address, address, sizeof address);
+	return true;
+}
+
 static int
 read_address(const struct json_doc *doc, const char *key, uint8_t ret_address[16],
 	     struct err *err)
@@ -54,9 +68,7 @@ read_address(const struct json_doc *doc, const char *key, uint8_t ret_address[16
 
 	if (json_get_str(doc, json_root(doc), key, &text, err) < 0)
 		return -EINVAL;
-	if (inet_pton(AF_INET, text, ret_address + 12) == 1)
-		memcpy(ret_address, mapped, sizeof mapped);
-	else if (inet_pton(AF_INET6, text, ret_address) != 1 || is_ipv4(ret_address))
+	if (!parse_address(text, ret_address))
 		return json_fail(doc, json_find(json_root(doc), key), err,
 				 "expected an address");
 	return 0;
@@ -99,6 +111,28 @@ port_text_write(const struct port_message *message)
 	jsonw_finish(&w);
 	fclose(out);
 	return text;
+}
+
+int
+port_text_end(const char *text, uint8_t ret_address[16], uint16_t *ret_port)
+{
+	char address[INET6_ADDRSTRLEN + 1];
+	const char *colon = strrchr(text, ':');
+	bool is_six = *text == '[';
+	unsigned port;
+	int end = 0;
+
+	if (!colon || (is_six && (colon == text || colon[-1] != ']')) ||
+	    (size_t)(colon - text) >= sizeof address ||
+	    sscanf(colon + 1, "%5u%n", &port, &end) != 1 || colon[1 + end] ||
+	    !isdigit((unsigned char)colon[1]) || !port || port > UINT16_MAX)
+		return -EINVAL;
+	snprintf(address, sizeof address, "%.*s", (int)(colon - text) - 2 * is_six,
+		 text + is_six);
+	if (!parse_address(address, ret_address) || is_six == is_ipv4(ret_address))
+		return -EINVAL;
+	*ret_port = htons((uint16_t)port);
+	return 0;
 }
 
 static int

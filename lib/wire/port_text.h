@@ -10,13 +10,13 @@
  * the sender's for PORT_MOVE and for answers of the receiver, else the receiver's.  So
  * the scheduler passes messages on between collectors without a table of hosts.  Pure.
  */
-#ifndef COLLECTOR_PATHS_PORT_TEXT_H
-#define COLLECTOR_PATHS_PORT_TEXT_H
+#ifndef LIB_WIRE_PORT_TEXT_H
+#define LIB_WIRE_PORT_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector/paths/port_message.h"
+#include "lib/wire/port_message.h"
 
 struct err;
 
@@ -26,6 +26,9 @@ struct err;
 
 /* The message as one line of JSON.  Free with free(). */
 char *port_text_write(const struct port_message *message);
+
+/* Reads "10.0.0.1:41000" or "[fd00::1]:41000".  0, or -EINVAL. */
+int port_text_end(const char *text, uint8_t ret_address[16], uint16_t *ret_port);
 
 /*
  * Reads 'text', terminated, of 'n' bytes.  Returns 0, or -EINVAL with 'err' filled for

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ports.c - wire ports: joins collector/paths to the bus, the loop and the jobs.
+ *
+ * Messages go out as texts at the collector's own endpoint, and come in from the
+ * scheduler's, which passes on those of other hosts.  The collector subscribes to the
+ * topics of its own addresses.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/daemon/daemon.h"
+#include "collector/jobs/cgroups.h"
+#include "collector/paths/port_host.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clk.h"
+#include "lib/base/err.h"
+#include "lib/base/vec.h"
+#include "lib/base/words.h"
+#include "lib/daemon/loop.h"
+#include "lib/daemon/settings.h"
+#include "lib/wire/bus.h"
+#include "lib/wire/port_text.h"
+
+/* Chosen: between walks of the control groups, and looks at the addresses. */
+#define WALK_NS      INT64_C(1000000000)
+#define ADDRESSES_NS INT64_C(5000000000)
+
+/* A topic that is of no address: what all collectors get. */
+#define TOPIC_OF_ALL PORT_TOPIC "/"
+
+struct topic {
+	char text[PORT_TOPIC_BYTES];
+	bool is_there;
+};
+
+struct collector_ports {
+	struct port_host *host;  /* Owned. */
+	struct words interfaces; /* Borrowed by 'host'. */
+	struct bus_sub *sub;     /* Owned. */
+	VEC(struct topic) topics;
+	int64_t walked_ns, addresses_ns;
+	struct log_limit limit;
+	uint64_t n_malformed;
+};
+
+/* ---- Callbacks ------------------------------------------------------------------- */
+
+static void
+send_text(void *ctx, const char *topic, const char *text)
+{
+	const struct collector *c = ctx;
+
+	if (c->bus)
+		bus_pub_text(c->bus, topic, text);
+}
+
+/* A job may have begun since the last walk. */
+static bool
+job_of(void *ctx, uint64_t cgroup, char ret_name[TELE_MAX_NAME + 1])
+{
+	const struct collector *c = ctx;
+	int64_t now_ns = clk_monotonic_ns();
+	const char *name;
+
+	if (!c->cgroups)
+		return false;
+	name = cgroups_job(c->cgroups, cgroup);
+	if (!name && now_ns - c->ports->walked_ns >= WALK_NS) {
+		c->ports->walked_ns = now_ns;
+		cgroups_scan(c->cgroups);
+		name = cgroups_job(c->cgroups, cgroup);
+	}
+	if (!name || !*name)
+		return false;
+	strcpy(ret_name, name);
+	return true;
+}
+
+static void
+on_texts(void *ctx)
+{
+	struct collector *c = ctx;
+	struct collector_ports *ports = c->ports;
+	const char *topic;
+	const uint8_t *bytes;
+	size_t n;
+
+	while (bus_sub_message(ports->sub, &topic, &bytes, &n) == 1) {
+		int64_t now_ns = clk_monotonic_ns();
+		struct err err = { 0 };
+
+		if (port_host_take(ports->host, now_ns, (const char *)bytes, n, &err) ==
+		    0)
+			continue;
+		ports->n_malformed++;
+		log_limited(&ports->limit, now_ns, LOG_LEVEL_WARN, "ports",
+			    "message from %s refused: %s", c->config.orders, err.text);
+	}
+}
+
+/* ---- Addresses ------------------------------------------------------------------- */
+
+static bool
+topic_of(const struct ifaddrs *one, char ret_topic[PORT_TOPIC_BYTES])
+{
+	uint8_t address[16] = { [10] = 0xff, [11] = 0xff };
+
+	if (!one->ifa_addr || one->ifa_flags & IFF_LOOPBACK)
+		return false;
+	if (one->ifa_addr->sa_family == AF_INET)
+		memcpy(address + 12,
+		       &((const struct sockaddr_in *)(const void *)one->ifa_addr)
+				->sin_addr,
+		       4);
+	else if (one->ifa_addr->sa_family == AF_INET6)
+		memcpy(address,
+		       &((const struct sockaddr_in6 *)(const void *)one->ifa_addr)
+				->sin6_addr,
+		       16);
+	else
+		return false;
+	port_text_topic_of(address, ret_topic);
+	return true;
+}
+
+static void
+want_topic(struct collector_ports *ports, const char *text)
+{
+	struct topic topic = { .is_there = true };
+
+	for (size_t i = 0; i < ports->topics.n; i++)
+		if (!strcmp(ports->topics.items[i].text, text)) {
+			ports->topics.items[i].is_there = true;
+			return;
+		}
+	strcpy(topic.text, text);
+	vec_push(&ports->topics, topic);
+	bus_sub_want_texts(ports->sub, text, true);
+}
+
+/* Subscribes to the topics of this host's addresses as they are now. */
+static void
+follow_addresses(struct collector_ports *ports, int64_t now_ns)
+{
+	struct ifaddrs *list;
+	size_t n = 0;
+
+	ports->addresses_ns = now_ns;
+	if (getifaddrs(&list) < 0)
+		return;
+	for (size_t i = 0; i < ports->topics.n; i++)
+		ports->topics.items[i].is_there = false;
+	for (const struct ifaddrs *one = list; one; one = one->ifa_next) {
+		char text[PORT_TOPIC_BYTES];
+
+		if (topic_of(one, text))
+			want_topic(ports, text);
+	}
+	freeifaddrs(list);
+	for (size_t i = 0; i < ports->topics.n; i++) {
+		if (ports->topics.items[i].is_there)
+			ports->topics.items[n++] = ports->topics.items[i];
+		else
+			bus_sub_want_texts(ports->sub, ports->topics.items[i].text,
+					   false);
+	}
+	ports->topics.n = n;
+}
+
+static void
+on_tick(void *ctx, int64_t now_ns, int64_t missed)
+{
+	struct collector_ports *ports = ((struct collector *)ctx)->ports;
+
+	(void)missed;
+	port_host_tick(ports->host, now_ns);
+	if (now_ns - ports->addresses_ns >= ADDRESSES_NS)
+		follow_addresses(ports, now_ns);
+}
+
+/* ---- Interface ------------------------------------------------------------------- */
+
+static int
+open_host(struct collector *c, struct err *err)
+{
+	struct collector_ports *ports = c->ports;
+	struct port_host_options options = {
+		.directory = c->config.wire_ports_dir,
+		.wall_offset_ns = c->wall.offset_ns,
+		.send = send_text,
+		.job_of = job_of,
+		.ctx = c,
+	};
+	int rc;
+
+	words_split(&ports->interfaces, c->config.interfaces, ", ");
+	options.interfaces = ports->interfaces.items.items;
+	options.n_interfaces = ports->interfaces.items.n;
+	rc = port_range_parse(c->config.wire_ports, &options.range, err);
+	if (rc < 0)
+		return rc;
+	if (settings_is_none(c->config.orders) || settings_is_none(c->config.endpoint))
+		return err_set(err, NULL, 0, 0,
+			       "[paths] wire_ports needs [pacer] orders and [bus] "
+			       "endpoint, to reach the scheduler");
+	return port_host_open(&options, clk_monotonic_ns(), &ports->host, err);
+}
+
+int
+collector_open_ports(struct collector *c, struct err *err)
+{
+	int rc;
+
+	if (settings_is_none(c->config.wire_ports))
+		return 0;
+	c->ports = xcalloc(1, sizeof *c->ports);
+	collector_check_clock(c);
+	rc = open_host(c, err);
+	if (rc < 0)
+		collector_close_ports(c);
+	return rc;
+}
+
+int
+collector_join_ports(struct collector *c, struct err *err)
+{
+	struct collector_ports *ports = c->ports;
+	int rc;
+
+	if (!ports)
+		return 0;
+	rc = bus_sub_open_texts(c->config.orders, c->keys, TOPIC_OF_ALL, &ports->sub,
+				err);
+	if (rc < 0)
+		return rc;
+	follow_addresses(ports, clk_monotonic_ns());
+	bus_sub_join(ports->sub, c->loop, on_texts, c);
+	loop_every(c->loop, PORT_HOST_TICK_NS, on_tick, c);
+	return 0;
+}
+
+void
+collector_close_ports(struct collector *c)
+{
+	struct collector_ports *ports = c->ports;
+
+	if (!ports)
+		return;
+	bus_sub_close(ports->sub);
+	port_host_close(ports->host);
+	words_fini(&ports->interfaces);
+	vec_free(&ports->topics);
+	free(ports);
+	c->ports = NULL;
+}
+
+struct port_host *
+collector_port_host(const struct collector *c)
+{
+	return c->ports ? c->ports->host : NULL;
+}
+
+uint64_t
+collector_malformed_ports(const struct collector *c)
+{
+	return c->ports ? c->ports->n_malformed : 0;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * port_host.h - moving the TCP flows of this host: programs, maps, sockets, both ends
+ *
+ * Joins port_maps, port_sockets, port_sender and port_receiver.  Takes messages of the
+ * scheduler and of other hosts as texts (port_text.h), and hands its own to a callback.
+ *
+ * The maps outlive the process (port_maps.h).  After a start the entries are taken over
+ * from them, so a killed collector strands no flow and forgets none.
+ *
+ * One thread.  Calls that take messages ask the kernel about single sockets.
+ */
+#ifndef COLLECTOR_PATHS_PORT_HOST_H
+#define COLLECTOR_PATHS_PORT_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/paths/port_range.h"
+#include "collector/paths/port_receiver.h"
+#include "collector/paths/port_sender.h"
+#include "lib/base/strbuf.h"
+
+struct err;
+struct port_host;
+
+struct port_host_options {
+	const char *directory; /* Of pins (port_maps.h). */
+	/*
+	 * Shell patterns of interface names; none: those with a device.  All interfaces
+	 * over which flows of the fabric may arrive.
+	 */
+	const char *const *interfaces;
+	size_t n_interfaces;
+	struct port_range range;
+	int64_t wall_offset_ns; /* Wall clock minus CLOCK_MONOTONIC. */
+	void (*send)(void *ctx, const char *topic, const char *text);
+	/* The name of the job that a control group belongs to, or false. */
+	bool (*job_of)(void *ctx, uint64_t cgroup, char ret_name[TELE_MAX_NAME + 1]);
+	void *ctx;
+};
+
+/* To be called in this interval. */
+#define PORT_HOST_TICK_NS PORT_SENDER_RETRY_NS
+
+/*
+ * Checks the range against net.ipv4.ip_local_reserved_ports, loads and attaches the
+ * programs, and takes over the entries.  Copies 'options', but borrows their strings.
+ * Returns 0 or -errno with 'err' filled, as port_range_check() and port_maps_open().
+ */
+int port_host_open(const struct port_host_options *options, int64_t now_ns,
+		   struct port_host **ret_host, struct err *err);
+/* Translated flows stay translated.  Accepts NULL. */
+void port_host_close(struct port_host *host);
+
+/* Takes a text, terminated, of 'n' bytes.  0, or -EINVAL with 'err' filled. */
+int port_host_take(struct port_host *host, int64_t now_ns, const char *text, size_t n,
+		   struct err *err);
+void port_host_tick(struct port_host *host, int64_t now_ns);
+/* Gives all flows of this host their own ports back. */
+void port_host_release(struct port_host *host, int64_t now_ns);
+
+/* A line for each entry: "out 10.0.0.1:41000 > 10.0.1.1:5001 port 61007 job 4711". */
+void port_host_write(const struct port_host *host, struct strbuf *out);
+
+struct port_host_stats {
+	struct port_sender_stats sender;
+	struct port_receiver_stats receiver;
+	uint64_t n_refused_orders; /* Of the scheduler. */
+	size_t n_interfaces;       /* With programs. */
+};
+
+void port_host_stats(const struct port_host *host, struct port_host_stats *ret_stats);
+
+#endif
