@@ -110,6 +110,13 @@ int bus_sub_open_texts(const char *endpoint, const struct bus_keys *keys,
 		       const char *prefix, struct bus_sub **ret_sub, struct err *err);
 /* Asks for texts under more topics, or under these no longer.  0 or -errno. */
 int bus_sub_want_texts(struct bus_sub *sub, const char *prefix, bool is_wanted);
+/*
+ * For a subscriber of frames: bus_sub_frame() also hands over texts under topics that
+ * begin with 'prefix' (borrowed); each is terminated, and borrowed during the call.
+ * 0 or -errno.
+ */
+int bus_sub_on_texts(struct bus_sub *sub, const char *prefix,
+		     void (*on_text)(void *ctx, const char *text, size_t n), void *ctx);
 void bus_sub_close(struct bus_sub *sub); /* Accepts NULL. */
 
 #define BUS_MAX_TEXT (8 << 20)
@@ -124,7 +131,7 @@ int bus_sub_want(struct bus_sub *sub, uint8_t kind, const char *host, bool is_wa
  */
 int bus_sub_frame(struct bus_sub *sub, struct tele_frame *frame,
 		  const uint8_t **ret_bytes, size_t *ret_n);
-/* The same for subscribers of other topics: any message of two parts. */
+/* The same for subscribers of other topics: any message of two parts, terminated. */
 int bus_sub_message(struct bus_sub *sub, const char **ret_topic,
 		    const uint8_t **ret_bytes, size_t *ret_n);
 /* Waits until there may be one, at most so long. 1, 0, or -EINTR. */

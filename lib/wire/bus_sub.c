@@ -8,6 +8,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
+#include "lib/base/strbuf.h"
 #include "lib/wire/bus.h"
 #include "lib/wire/bus_socket.h"
 #include "lib/wire/bus_topic.h"
@@ -23,6 +24,10 @@ struct bus_sub {
 	struct seq_book *sequences;
 	struct bus_part topic, body;
 	char topic_text[BUS_MAX_TOPIC];
+	struct strbuf text;      /* The body of a text, terminated. */
+	const char *text_prefix; /* Of texts among frames; NULL: none. */
+	void (*on_text)(void *ctx, const char *text, size_t n);
+	void *text_ctx;
 	struct bus_counts counts;
 	bool is_foreign_told;
 	struct bus_watch watch;
@@ -48,6 +53,7 @@ open_sub(const char *const *endpoints, size_t n, bool is_bound,
 	int error;
 
 	sub->sequences = seq_book_new();
+	sub->text = (struct strbuf)STRBUF_EMPTY;
 	bus_part_init(&sub->topic);
 	bus_part_init(&sub->body);
 	error = bus_context_init(&sub->context, keys, err);
@@ -88,6 +94,16 @@ bus_sub_want_texts(struct bus_sub *sub, const char *prefix, bool is_wanted)
 	return want_topic(sub, prefix, is_wanted);
 }
 
+int
+bus_sub_on_texts(struct bus_sub *sub, const char *prefix,
+		 void (*on_text)(void *ctx, const char *text, size_t n), void *ctx)
+{
+	sub->text_prefix = prefix;
+	sub->on_text = on_text;
+	sub->text_ctx = ctx;
+	return want_topic(sub, prefix, true);
+}
+
 void
 bus_sub_close(struct bus_sub *sub)
 {
@@ -96,6 +112,7 @@ bus_sub_close(struct bus_sub *sub)
 	bus_watch_leave(&sub->watch);
 	bus_part_fini(&sub->topic);
 	bus_part_fini(&sub->body);
+	strbuf_free(&sub->text);
 	bus_socket_fini(&sub->socket);
 	bus_context_fini(&sub->context);
 	seq_book_free(sub->sequences);
@@ -176,6 +193,15 @@ take_message(struct bus_sub *sub)
 	return -EBADMSG;
 }
 
+/* ZeroMQ's messages have no terminator. */
+static void
+keep_text(struct bus_sub *sub)
+{
+	strbuf_clear(&sub->text);
+	strbuf_add(&sub->text, (const char *)bus_part_bytes(&sub->body),
+		   bus_part_size(&sub->body));
+}
+
 int
 bus_sub_message(struct bus_sub *sub, const char **ret_topic, const uint8_t **ret_bytes,
 		size_t *ret_n)
@@ -196,9 +222,10 @@ bus_sub_message(struct bus_sub *sub, const char **ret_topic, const uint8_t **ret
 		if (n < sizeof sub->topic_text) {
 			memcpy(sub->topic_text, bus_part_bytes(&sub->topic), n);
 			sub->topic_text[n] = '\0';
+			keep_text(sub);
 			*ret_topic = sub->topic_text;
-			*ret_bytes = bus_part_bytes(&sub->body);
-			*ret_n = bus_part_size(&sub->body);
+			*ret_bytes = (const uint8_t *)sub->text.text;
+			*ret_n = sub->text.length;
 			return 1;
 		}
 		sub->counts.damaged++;
@@ -214,6 +241,20 @@ is_under_its_topic(const struct bus_sub *sub, const struct tele_frame *frame)
 
 	return bus_part_size(&sub->topic) == n &&
 	       memcmp(bus_part_bytes(&sub->topic), topic, n) == 0;
+}
+
+/* Hands a text among frames to its callback; false if it is none. */
+static bool
+take_text(struct bus_sub *sub)
+{
+	size_t n = sub->text_prefix ? strlen(sub->text_prefix) : 0;
+
+	if (!n || bus_part_size(&sub->topic) < n ||
+	    memcmp(bus_part_bytes(&sub->topic), sub->text_prefix, n) != 0)
+		return false;
+	keep_text(sub);
+	sub->on_text(sub->text_ctx, sub->text.text, sub->text.length);
+	return true;
 }
 
 /* Decodes the message of take_message(); true if the caller gets it. */
@@ -254,7 +295,7 @@ bus_sub_frame(struct bus_sub *sub, struct tele_frame *frame, const uint8_t **ret
 		}
 		if (result <= 0)
 			return result;
-		if (!accept_frame(sub, frame))
+		if (take_text(sub) || !accept_frame(sub, frame))
 			continue;
 		if (ret_bytes) {
 			*ret_bytes = bus_part_bytes(&sub->body);

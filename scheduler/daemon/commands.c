@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scheduler/daemon/commands.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +14,12 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/words.h"
 #include "lib/daemon/control.h"
+#include "lib/wire/port_text.h"
 #include "scheduler/daemon/actions.h"
 #include "scheduler/daemon/config.h"
 #include "scheduler/daemon/fabric_source.h"
 #include "scheduler/daemon/metrics.h"
+#include "scheduler/daemon/port_relay.h"
 #include "scheduler/daemon/telemetry.h"
 #include "scheduler/live/live.h"
 
@@ -112,12 +115,67 @@ run_poke(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err
 	return 0;
 }
 
+static void
+write_flow(void *ctx, const char *job, const struct port_flow *flow, uint16_t port)
+{
+	char text[PORT_TEXT_FLOW_BYTES];
+
+	strbuf_printf(ctx, "%s port %u job %s\n", port_text_flow(flow, text),
+		      ntohs(port), *job ? job : "?");
+}
+
+static int
+run_flow_list(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err)
+{
+	const struct commands *commands = ctx;
+
+	(void)n;
+	(void)args;
+	(void)err;
+	port_relay_each(commands->opts.port_relay, write_flow, reply);
+	return 0;
+}
+
+static int
+run_flow_move(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err)
+{
+	const struct commands *commands = ctx;
+	char *end, text[PORT_TEXT_FLOW_BYTES];
+	unsigned long port = strtoul(args[3], &end, 10);
+	struct port_flow flow;
+
+	(void)n;
+	for (int i = 1; i <= 2; i++)
+		if (port_text_end(args[i], i == 1 ? flow.source : flow.destination,
+				  i == 1 ? &flow.source_port : &flow.destination_port) <
+		    0)
+			return err_set(err, NULL, 0, 0,
+				       "'%s': expected an address with a port, such as "
+				       "10.0.0.1:41000 or [fd00::1]:41000",
+				       args[i]);
+	if (*end || !port || port > UINT16_MAX)
+		return err_set(err, NULL, 0, 0, "'%s' is not a port", args[3]);
+	if (port_relay_move(commands->opts.port_relay, args[0], &flow,
+			    htons((uint16_t)port)) < 0) {
+		err_set(err, NULL, 0, 0,
+			"the mode of job %s is not enforce; run 'antiphase ctl mode "
+			"enforce'",
+			args[0]);
+		return -EPERM;
+	}
+	strbuf_printf(reply, "%s: ordered to take port %lu\n",
+		      port_text_flow(&flow, text), port);
+	return 0;
+}
+
 static const struct control_command table[] = {
 	{ "stats", "", 0, 0, false, run_stats },
 	{ "ping", "", 0, 0, false, run_ping },
 	{ "modes", "", 0, 0, false, run_modes },
 	{ "mode", "MODE [PARTITION]", 1, 2, true, run_mode },
 	{ "poke", "", 0, 0, true, run_poke },
+	{ "flow list", "", 0, 0, false, run_flow_list },
+	{ "flow move", "JOB SOURCE DESTINATION PORT", 4, 4, true, run_flow_move },
 	{ NULL, NULL, 0, 0, false, NULL },
 };
 

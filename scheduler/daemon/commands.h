@@ -8,6 +8,10 @@
  *	modes				the mode of each partition
  *	mode MODE [PARTITION]		sets a mode until the next start
  *	poke				polls the cluster's scheduler
+ *	flow list			flows that have a wire port
+ *	flow move JOB SOURCE DESTINATION PORT
+ *					orders a flow to take a source port on the
+ *					wire; its own: no longer to be translated
  */
 #ifndef SCHEDULER_DAEMON_COMMANDS_H
 #define SCHEDULER_DAEMON_COMMANDS_H
@@ -17,6 +21,7 @@ struct commands;
 struct err;
 struct fabric_source;
 struct loop;
+struct port_relay;
 struct scheduler_config;
 struct scheduler_metrics;
 struct telemetry;
@@ -28,6 +33,7 @@ struct commands_opts {
 	const struct telemetry *telemetry;
 	const struct fabric_source *fabric;
 	struct actions *actions;
+	struct port_relay *port_relay;
 	struct scheduler_metrics *metrics;
 };
 

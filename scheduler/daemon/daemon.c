@@ -26,6 +26,7 @@
 #include "scheduler/daemon/outcomes.h"
 #include "scheduler/daemon/pace.h"
 #include "scheduler/daemon/pods.h"
+#include "scheduler/daemon/port_relay.h"
 #include "scheduler/daemon/refresh.h"
 #include "scheduler/daemon/telemetry.h"
 #include "scheduler/live/live.h"
@@ -136,6 +137,12 @@ tick_actions(struct daemon *d)
 }
 
 static void
+tick_ports(struct daemon *d)
+{
+	port_relay_tick(d->port_relay, clk_monotonic_ns());
+}
+
+static void
 tick_pods(struct daemon *d)
 {
 	pods_tick(d->pods);
@@ -188,6 +195,7 @@ static const struct {
 	{ "gone", tick_gone, true },
 	{ "outcomes", tick_outcomes, false },
 	{ "actions", tick_actions, true },
+	{ "ports", tick_ports, false },
 	{ "pods", tick_pods, false },
 	{ "store", tick_store, false },
 	{ "events", tick_events, false },

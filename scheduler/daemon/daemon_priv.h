@@ -19,12 +19,14 @@ struct commands;
 struct err;
 struct fabric_source;
 struct fragmentation_watch;
+struct flow_table;
 struct history;
 struct jobs;
 struct loop;
 struct outcomes;
 struct pace;
 struct pods;
+struct port_relay;
 struct refresh;
 struct scheduler_metrics;
 struct store;
@@ -47,6 +49,9 @@ struct daemon {
 	struct pace *pace;
 	struct outcomes *outcomes;
 	struct fragmentation_watch *fragmentation;
+	struct port_relay *port_relay;
+	struct flow_table *flows;
+	struct log_limit text_limit;
 	struct pods *pods; /* NULL: there is no API server to ask. */
 	struct scheduler_metrics *metrics;
 	struct api *api; /* NULL: none. */

@@ -23,6 +23,7 @@ struct loop;
 struct outcomes;
 struct pace;
 struct pods;
+struct port_relay;
 struct scheduler_metrics;
 struct store;
 struct strbuf;
@@ -37,6 +38,7 @@ struct scheduler_metrics_opts {
 	const struct actions *actions;
 	const struct pods *pods; /* NULL: none. */
 	const struct pace *pace;
+	const struct port_relay *port_relay;
 	const struct outcomes *outcomes;
 	const struct fragmentation_watch *fragmentation;
 	const struct store *store; /* NULL: none. */

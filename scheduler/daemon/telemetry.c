@@ -266,6 +266,13 @@ telemetry_open(struct telemetry *t, struct err *err)
 	return 0;
 }
 
+int
+telemetry_on_texts(struct telemetry *t, const char *prefix,
+		   void (*on_text)(void *ctx, const char *text, size_t n), void *ctx)
+{
+	return feed_on_texts(t->feed, prefix, on_text, ctx);
+}
+
 static void
 stop_scan(struct telemetry *t)
 {

@@ -43,6 +43,10 @@ struct telemetry *telemetry_new(const struct telemetry_opts *opts);
 void telemetry_free(struct telemetry *telemetry); /* Accepts NULL. */
 /* Listens to the bus of the settings: 0, or -errno with 'err' filled. */
 int telemetry_open(struct telemetry *telemetry, struct err *err);
+/* Of the open bus, as feed_on_texts(). */
+int telemetry_on_texts(struct telemetry *telemetry, const char *prefix,
+		       void (*on_text)(void *ctx, const char *text, size_t n),
+		       void *ctx);
 /* Processes a frame, as from the bus. */
 void telemetry_take_frame(struct telemetry *telemetry, const struct tele_frame *frame);
 

@@ -231,6 +231,13 @@ feed_join(struct feed *feed, struct loop *loop, void (*ready)(void *ctx), void *
 		bus_sub_join(feed->sub, loop, ready, ctx);
 }
 
+int
+feed_on_texts(struct feed *feed, const char *prefix,
+	      void (*on_text)(void *ctx, const char *text, size_t n), void *ctx)
+{
+	return feed->sub ? bus_sub_on_texts(feed->sub, prefix, on_text, ctx) : 0;
+}
+
 bool
 feed_is_live(const struct feed *feed)
 {

@@ -46,6 +46,13 @@ int feed_next(struct feed *feed, int64_t timeout_ns,
 void feed_join(struct feed *feed, struct loop *loop, void (*ready)(void *ctx),
 	       void *ctx);
 
+/*
+ * Calls 'on_text' during feed_next() for texts of the buses under topics that begin with
+ * 'prefix' (bus_sub_on_texts()).  0 or -errno.
+ */
+int feed_on_texts(struct feed *feed, const char *prefix,
+		  void (*on_text)(void *ctx, const char *text, size_t n), void *ctx);
+
 /* Whether any source is a bus, so that frames have no end. */
 bool feed_is_live(const struct feed *feed);
 /* The sources as given, divided by ", ". */
