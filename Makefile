@@ -138,7 +138,7 @@ test-net: ## test with real traffic between network namespaces (root)
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST) $(PACKAGES_NET)
 	$(Q)$(MAKE) --no-print-directory all $(B)/tests/net/arl $(B)/tests/net/bpf_probe \
 		$(B)/tests/net/bpf_inject $(B)/tests/net/slurm_probe \
-		$(B)/tests/net/pace_steer $(B)/tests/net/port_agent build/bpf/wire_hash.bpf.o $(MPI_TESTS)
+		$(B)/tests/net/pace_steer build/bpf/wire_hash.bpf.o $(MPI_TESTS)
 	$(Q)B=$(B) bash tests/net/run
 
 kube: ## build kube-apiserver and kube-scheduler for 'test-net' (10 min, 3 GiB, once)
@@ -286,7 +286,7 @@ build/bpf/%.skel.h: build/bpf/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@
 
 $(collector_SRCS:%.c=$(B)/%.o) $(collector_MAINS:%.c=$(B)/%.o) $(collector_SRCS:%.c=build/fuzz/%.o): | $(SKELETONS)
-$(B)/tests/unit/test_bpf_programs.o $(B)/tests/unit/test_port_translate.o: | $(SKELETONS)
+$(B)/tests/unit/test_bpf_programs.o $(B)/tests/unit/test_port_translate.o $(B)/tests/bench/bench_ports.o: | $(SKELETONS)
 $(B)/tests/net/bpf_inject.o: | build/bpf/inject.skel.h
 
 $(ARCHIVE): $(ARCHIVE_SRCS:%.c=$(B)/%.o)

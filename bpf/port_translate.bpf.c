@@ -2,8 +2,8 @@
 /*
  * port_translate.bpf.c - replaces the source ports of TCP flows on the wire
  *
- *	antiphase_port_out	tc, egress of the sender: true port to wire port
- *	antiphase_port_in	tc, ingress of the receiver: wire port to true port
+ *	antiphase_out	tc, egress of the sender: true port to wire port
+ *	antiphase_in	tc, ingress of the receiver: wire port to true port
  *
  * port_translate.h explains the scheme and its limits.  A packet without an entry costs
  * one look-up in a hash table.
@@ -123,7 +123,7 @@ translate(struct __sk_buff *skb, void *ports, bool needs_df)
 SEC("tc")
 
 int
-antiphase_port_out(struct __sk_buff *skb)
+antiphase_out(struct __sk_buff *skb)
 {
 	return translate(skb, &ports_out, true);
 }
@@ -131,7 +131,7 @@ antiphase_port_out(struct __sk_buff *skb)
 SEC("tc")
 
 int
-antiphase_port_in(struct __sk_buff *skb)
+antiphase_in(struct __sk_buff *skb)
 {
 	return translate(skb, &ports_in, false);
 }

@@ -373,9 +373,8 @@ write_ports(const struct collector *c, struct metrics *m)
 	struct port_host_stats stats = { .n_interfaces = 0 };
 	const struct port_host *host = collector_port_host(c);
 
-	if (!host)
-		return;
-	port_host_stats(host, &stats);
+	if (host)
+		port_host_stats(host, &stats);
 	metrics_gauge(m, "antiphase_collector_moved_flows",
 		      (double)stats.sender.n_translated,
 		      "TCP flows of this host that have a wire port.");

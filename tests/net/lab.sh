@@ -174,13 +174,17 @@ lab_at_exit() {
 
 # Removes all that the lab with this prefix made.
 lab_sweep() {
-	local prefix=${1:?} root ns status=0
+	local prefix=${1:?} root ns mount status=0
 	root=$(lab_cgroup_root)
 	if [ -n "$root" ] && [ -d "$root/$prefix" ]; then
 		lab_cgroup_remove "$root/$prefix" || status=1
 	fi
 	for ns in /run/netns/"$prefix"-*; do
 		[ ! -e "$ns" ] || ip netns del "${ns##*/}" || status=1
+	done
+	# A BPF file system, with what is pinned there (path_lab.sh).
+	for mount in /tmp/"$prefix".??????/bpf; do
+		! mountpoint -q "$mount" || umount "$mount" || status=1
 	done
 	rm -rf "/tmp/$prefix".??????
 	return $status
@@ -248,6 +252,7 @@ lab_has_qdisc() {
 	return $status
 }
 lab_has_tbf() { lab_has_qdisc root tbf rate 1gbit burst 128kb latency 20ms; }
+lab_has_tcx() { [ "$(uname -r | awk -F'[.-]' '{ print $1 * 100 + $2 }')" -ge 606 ]; }
 lab_has_clsact() { lab_has_qdisc clsact; }
 
 # ---- Networks -----------------------------------------------------------------------

@@ -217,12 +217,12 @@ check_both_ways(struct port_translate_bpf *skel, const struct tcp_packet *packet
 	wire.source_port = htons(WIRE_PORT);
 	put(skel->maps.ports_out, &flow, WIRE_PORT);
 	put(skel->maps.ports_in, &wire, ntohs(flow.source_port));
-	run(skel->progs.antiphase_port_out, &p);
+	run(skel->progs.antiphase_out, &p);
 	check_moved(packet, &p, WIRE_PORT);
-	run(skel->progs.antiphase_port_in, &p);
+	run(skel->progs.antiphase_in, &p);
 	assert_true(is_same(packet, &p));
 	/* The true port is right on the wire, too. */
-	run(skel->progs.antiphase_port_in, &p);
+	run(skel->progs.antiphase_in, &p);
 	assert_true(is_same(packet, &p));
 }
 
@@ -287,7 +287,7 @@ checksums_are_right_for_random_packets(void **state)
 		flow = flow_of(&p);
 		before = p;
 		put(skel->maps.ports_out, &flow, port);
-		run(skel->progs.antiphase_port_out, &p);
+		run(skel->progs.antiphase_out, &p);
 		check_moved(&before, &p, port);
 		assert_int_equal(bpf_map__delete_elem(skel->maps.ports_out, &flow,
 						      sizeof flow, 0),
@@ -305,7 +305,7 @@ damaged_packets_stay_damaged(void **state)
 
 	put(skel->maps.ports_in, &flow, WIRE_PORT);
 	p.packet.bytes[p.tcp + 40] ^= 1;
-	run(skel->progs.antiphase_port_in, &p);
+	run(skel->progs.antiphase_in, &p);
 	assert_int_not_equal(tcp_sum(&p), 0xffff);
 }
 
@@ -316,30 +316,30 @@ others_are_untouched(void **state)
 	struct tcp_packet p = make_ipv4(0, 100), other;
 	struct port_flow flow = flow_of(&p);
 
-	check_untouched(skel->progs.antiphase_port_out, &p);
+	check_untouched(skel->progs.antiphase_out, &p);
 	put(skel->maps.ports_out, &flow, WIRE_PORT);
 	put(skel->maps.ports_in, &flow, WIRE_PORT);
 	/* Another port or address, the opposite direction, and UDP. */
 	for (size_t at = p.ip + 12; at < p.ip + 24; at++) {
 		other = p;
 		other.packet.bytes[at] ^= 1;
-		check_untouched(skel->progs.antiphase_port_out, &other);
-		check_untouched(skel->progs.antiphase_port_in, &other);
+		check_untouched(skel->progs.antiphase_out, &other);
+		check_untouched(skel->progs.antiphase_in, &other);
 	}
 	other = p;
 	memcpy(other.packet.bytes + p.ip + 12, p.packet.bytes + p.ip + 16, 4);
 	memcpy(other.packet.bytes + p.ip + 16, p.packet.bytes + p.ip + 12, 4);
 	memcpy(other.packet.bytes + p.tcp, p.packet.bytes + p.tcp + 2, 2);
 	memcpy(other.packet.bytes + p.tcp + 2, p.packet.bytes + p.tcp, 2);
-	check_untouched(skel->progs.antiphase_port_out, &other);
-	check_untouched(skel->progs.antiphase_port_in, &other);
+	check_untouched(skel->progs.antiphase_out, &other);
+	check_untouched(skel->progs.antiphase_in, &other);
 	other = p;
 	other.packet.bytes[p.ip + 9] = 17;
-	check_untouched(skel->progs.antiphase_port_out, &other);
-	check_untouched(skel->progs.antiphase_port_in, &other);
+	check_untouched(skel->progs.antiphase_out, &other);
+	check_untouched(skel->progs.antiphase_in, &other);
 	/* IPv6 with the mapped form of the same addresses is another flow on no wire. */
 	put(skel->maps.ports_out, &flow, PACKET_SPORT);
-	check_untouched(skel->progs.antiphase_port_out, &p);
+	check_untouched(skel->progs.antiphase_out, &p);
 }
 
 static void
@@ -355,24 +355,24 @@ fragments_are_untouched(void **state)
 	put(skel->maps.ports_in, &flow, WIRE_PORT);
 	for (size_t i = 0; i < sizeof fragments / sizeof *fragments; i++) {
 		packet_put16(&p.packet, p.ip + 6, fragments[i]);
-		check_untouched(skel->progs.antiphase_port_out, &p);
-		check_untouched(skel->progs.antiphase_port_in, &p);
+		check_untouched(skel->progs.antiphase_out, &p);
+		check_untouched(skel->progs.antiphase_in, &p);
 	}
 	/* What a router may fragment keeps its port, but is restored. */
 	packet_put16(&p.packet, p.ip + 6, 0);
-	check_untouched(skel->progs.antiphase_port_out, &p);
-	run(skel->progs.antiphase_port_in, &p);
+	check_untouched(skel->progs.antiphase_out, &p);
+	run(skel->progs.antiphase_in, &p);
 	assert_int_equal(flow_of(&p).source_port, htons(WIRE_PORT));
 	/* Extension headers, of which a fragment's is one. */
 	flow = flow_of(&six);
 	put(skel->maps.ports_out, &flow, WIRE_PORT);
 	put(skel->maps.ports_in, &flow, WIRE_PORT);
-	check_untouched(skel->progs.antiphase_port_out, &six);
-	check_untouched(skel->progs.antiphase_port_in, &six);
+	check_untouched(skel->progs.antiphase_out, &six);
+	check_untouched(skel->progs.antiphase_in, &six);
 	six.packet.bytes[six.ip + 6] = 44;
 	memset(six.packet.bytes + 54 + 1, 0, 7);
-	check_untouched(skel->progs.antiphase_port_out, &six);
-	check_untouched(skel->progs.antiphase_port_in, &six);
+	check_untouched(skel->progs.antiphase_out, &six);
+	check_untouched(skel->progs.antiphase_in, &six);
 }
 
 static void
@@ -386,8 +386,8 @@ short_packets_are_untouched(void **state)
 	put(skel->maps.ports_in, &flow, WIRE_PORT);
 	/* The kernel refuses packets without room for an IP header. */
 	for (p.packet.n = 34; p.packet.n < 54; p.packet.n++) {
-		check_untouched(skel->progs.antiphase_port_out, &p);
-		check_untouched(skel->progs.antiphase_port_in, &p);
+		check_untouched(skel->progs.antiphase_out, &p);
+		check_untouched(skel->progs.antiphase_in, &p);
 	}
 }
 
