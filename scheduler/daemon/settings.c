@@ -30,7 +30,7 @@ static const struct setting items[] = {
 	  "endpoint where antiphase-topology announces changes, or 'off'",
 	  .kind = SETTING_PATH },
 	{ "scheduler", "announce", "announce", "ENDPOINT", "tcp://127.0.0.1:7464",
-	  "announce advice and orders for pacers at this endpoint, or 'off'",
+	  "announce advice and orders at this endpoint, or 'off'",
 	  .kind = SETTING_PATH, .letter = 'a' },
 	{ "scheduler", "http", "http", "ADDRESS", "127.0.0.1:7470",
 	  "loopback address of the API and /metrics, or 'off'",

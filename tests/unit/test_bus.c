@@ -583,6 +583,53 @@ a_text_that_is_too_long_is_not_taken(void **state)
 	free(much);
 }
 
+struct texts {
+	unsigned n;
+	char last[16];
+};
+
+static void
+note_text(void *ctx, const char *text, size_t n)
+{
+	struct texts *texts = ctx;
+
+	/* ZeroMQ's messages have no terminator. */
+	assert_int_equal(strlen(text), n);
+	snprintf(texts->last, sizeof texts->last, "%s", text);
+	texts->n++;
+}
+
+static void
+texts_among_frames_go_to_their_callback(void **state)
+{
+	struct bus_pub *pub = open_pub(ANY_PORT, NULL);
+	struct bus_sub *sub = open_sub(bus_pub_endpoint(pub), NULL);
+	struct texts texts = { .n = 0 };
+	struct tele_frame frame = { 0 };
+
+	(void)state;
+	assert_int_equal(bus_sub_want(sub, TELE_SUMMARY, NULL, true), 0);
+	assert_int_equal(bus_sub_on_texts(sub, "port/", note_text, &texts), 0);
+	until(bus_pub_is_wanted(pub, TELE_SUMMARY, "n1") && texts.n, {
+		bus_pub_text(pub, "port/10.0.0.1/", "one");
+		bus_pub_text(pub, "pork/10.0.0.1/", "other");
+		bus_sub_wait(sub, 10 * MS);
+		assert_int_equal(bus_sub_frame(sub, &frame, NULL, NULL), 0);
+	});
+	assert_string_equal(texts.last, "one");
+	publish(pub, "n1", TELE_SUMMARY, 0);
+	bus_pub_text(pub, "port/10.0.0.1/", "two");
+	expect_frame(pub, sub, "n1", TELE_SUMMARY, 0);
+	until(!strcmp(texts.last, "two"), {
+		bus_sub_wait(sub, 10 * MS);
+		assert_int_equal(bus_sub_frame(sub, &frame, NULL, NULL), 0);
+	});
+	assert_int_equal(bus_sub_counts(sub)->damaged, 0);
+	tele_fini(&frame);
+	bus_sub_close(sub);
+	bus_pub_close(pub);
+}
+
 /* The longest topic that a host can have. */
 #define HOST_63 "n12345678901234567890123456789012345678901234567890123456789012"
 #define PACE_63 "pace/" HOST_63 "/"
@@ -667,6 +714,7 @@ main(void)
 		cmocka_unit_test(a_bound_subscriber_takes_nine_hundred_connections),
 		cmocka_unit_test(announcements_reach_who_listens_to_their_topic),
 		cmocka_unit_test(a_text_that_is_too_long_is_not_taken),
+		cmocka_unit_test(texts_among_frames_go_to_their_callback),
 		cmocka_unit_test(a_listener_in_a_loop_hears_its_topic_and_no_other),
 	};
 
