@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,11 +25,15 @@
 #include "lib/daemon/loop.h"
 #include "lib/daemon/settings.h"
 #include "lib/wire/bus.h"
+#include "lib/wire/flow_text.h"
 #include "lib/wire/port_text.h"
 
 /* Chosen: between walks of the control groups, and looks at the addresses. */
 #define WALK_NS      INT64_C(1000000000)
 #define ADDRESSES_NS INT64_C(5000000000)
+
+/* Chosen: a job's connections are made at its start, and stay. */
+#define REPORT_NS INT64_C(5000000000)
 
 /* A topic that is of no address: what all collectors get. */
 #define TOPIC_OF_ALL PORT_TOPIC "/"
@@ -43,7 +48,7 @@ struct collector_ports {
 	struct words interfaces; /* Borrowed by 'host'. */
 	struct bus_sub *sub;     /* Owned. */
 	VEC(struct topic) topics;
-	int64_t walked_ns, addresses_ns;
+	int64_t walked_ns, addresses_ns, reported_ns;
 	struct log_limit limit;
 	uint64_t n_malformed;
 };
@@ -173,14 +178,30 @@ follow_addresses(struct collector_ports *ports, int64_t now_ns)
 }
 
 static void
+report(struct collector *c, int64_t now_ns)
+{
+	char topic[TELE_MAX_NAME + 8],
+		*text = port_host_report(c->ports->host, c->host);
+
+	c->ports->reported_ns = now_ns;
+	snprintf(topic, sizeof topic, FLOW_TOPIC "%s/", c->host);
+	if (text)
+		send_text(c, topic, text);
+	free(text);
+}
+
+static void
 on_tick(void *ctx, int64_t now_ns, int64_t missed)
 {
-	struct collector_ports *ports = ((struct collector *)ctx)->ports;
+	struct collector *c = ctx;
+	struct collector_ports *ports = c->ports;
 
 	(void)missed;
 	port_host_tick(ports->host, now_ns);
 	if (now_ns - ports->addresses_ns >= ADDRESSES_NS)
 		follow_addresses(ports, now_ns);
+	if (now_ns - ports->reported_ns >= REPORT_NS)
+		report(c, now_ns);
 }
 
 /* ---- Interface ------------------------------------------------------------------- */

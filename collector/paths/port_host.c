@@ -16,7 +16,9 @@
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "lib/base/log.h"
+#include "lib/base/sort.h"
 #include "lib/base/vec.h"
+#include "lib/wire/flow_text.h"
 #include "lib/wire/port_text.h"
 
 #define RESERVED_PORTS "/proc/sys/net/ipv4/ip_local_reserved_ports"
@@ -365,6 +367,50 @@ port_host_release(struct port_host *host, int64_t now_ns)
 }
 
 /* ---- Reports --------------------------------------------------------------------- */
+
+struct listing {
+	const struct port_host *host;
+	struct flow_rows rows;
+};
+
+static void
+add_row(void *ctx, const struct port_socket *socket)
+{
+	struct listing *listing = ctx;
+	const struct port_host *host = listing->host;
+	struct flow_row row = { .flow = socket->flow, .bytes = socket->bytes };
+
+	if (socket->bytes < PORT_HOST_MIN_BYTES || !socket->cgroup ||
+	    !host->options.job_of(host->options.ctx, socket->cgroup, row.job))
+		return;
+	row.port = port_sender_wire_port(host->sender, &row.flow);
+	vec_push(&listing->rows.rows, row);
+}
+
+static int
+by_bytes(const void *a, const void *b)
+{
+	const struct flow_row *one = a, *other = b;
+
+	if (one->bytes != other->bytes)
+		return one->bytes > other->bytes ? -1 : 1;
+	return memcmp(&one->flow, &other->flow, sizeof one->flow);
+}
+
+char *
+port_host_report(const struct port_host *host, const char *name)
+{
+	struct listing listing = { .host = host };
+	char *text = NULL;
+
+	tele_set_name(listing.rows.host, name);
+	if (port_sockets_each(host->sockets, add_row, &listing) == 0) {
+		sort_items(listing.rows.rows.items, listing.rows.rows.n, by_bytes);
+		text = flow_text_write(&listing.rows);
+	}
+	flow_rows_fini(&listing.rows);
+	return text;
+}
 
 static void
 write_out(void *ctx, const struct port_flow *flow, const char *job, uint16_t port)

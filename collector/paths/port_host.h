@@ -61,6 +61,14 @@ void port_host_tick(struct port_host *host, int64_t now_ns);
 /* Gives all flows of this host their own ports back. */
 void port_host_release(struct port_host *host, int64_t now_ns);
 
+/*
+ * The flows that this host sends and whose control group is of a job, as flow_text.h:
+ * those with at least PORT_HOST_MIN_BYTES, the largest first.  Free with free(); NULL if
+ * the kernel does not list sockets.
+ */
+#define PORT_HOST_MIN_BYTES (1 << 20) /* Chosen: less is no traffic of a job. */
+char *port_host_report(const struct port_host *host, const char *name);
+
 /* A line for each entry: "out 10.0.0.1:41000 > 10.0.1.1:5001 port 61007 job 4711". */
 void port_host_write(const struct port_host *host, struct strbuf *out);
 

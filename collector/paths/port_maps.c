@@ -168,9 +168,9 @@ attach_anew(const char *path, unsigned ifindex, enum port_direction direction,
 static int
 attach_one(struct port_maps *maps, unsigned ifindex, enum port_direction direction)
 {
-	const struct bpf_program *program =
-		direction == PORT_IN ? maps->skel->progs.antiphase_in
-				     : maps->skel->progs.antiphase_out;
+	const struct bpf_program *program = direction == PORT_IN
+						    ? maps->skel->progs.antiphase_in
+						    : maps->skel->progs.antiphase_out;
 	char *path =
 		xasprintf("%s/%s%u", maps->directory, prefixes[direction], ifindex);
 	int rc = exchange(path, ifindex, bpf_program__fd(program));

@@ -29,6 +29,18 @@ void port_sockets_close(struct port_sockets *sockets); /* Accepts NULL. */
 int port_sockets_find(struct port_sockets *sockets, const struct port_flow *flow,
 		      bool is_sender, uint64_t *ret_cgroup);
 
+/* An established connection, as the flow that this host sends. */
+struct port_socket {
+	struct port_flow flow;
+	uint64_t cgroup; /* 0: unknown. */
+	uint64_t bytes;  /* Acknowledged by the other end. */
+};
+
+/* Calls back for each.  0 or -errno.  O(sockets), a few ms for 10,000. */
+int port_sockets_each(struct port_sockets *sockets,
+		      void (*found)(void *ctx, const struct port_socket *socket),
+		      void *ctx);
+
 /* True if a socket has this local port (network's order), or if that is unknown. */
 bool port_sockets_has_port(uint16_t port);
 

@@ -4,7 +4,8 @@
  *
  * Topics are "s/HOST/", "r/HOST/" and "m/HOST/" for summaries, raw series and collective
  * events.  Announcements are texts (JSON): "t/KIND" for changes of the topology,
- * "pace/HOST/" for orders, "port/ADDRESS/" for wire ports, "advice/JOB" for advice.  A publisher sees the subscriptions
+ * "pace/HOST/" for orders, "port/ADDRESS/" for wire ports, "flow/HOST/" for flows,
+ * "advice/JOB" for advice.  A publisher sees the subscriptions
  * (XPUB), so that raw series are made only on demand.
  *
  * Either side may bind and the other connect.  A socket without keys may be bound only to
@@ -112,11 +113,12 @@ int bus_sub_open_texts(const char *endpoint, const struct bus_keys *keys,
 int bus_sub_want_texts(struct bus_sub *sub, const char *prefix, bool is_wanted);
 /*
  * For a subscriber of frames: bus_sub_frame() also hands over texts under topics that
- * begin with 'prefix' (borrowed); each is terminated, and borrowed during the call.
- * 0 or -errno.
+ * begin with one of 'prefixes' (borrowed; the last is NULL).  Topic and text are
+ * terminated, and borrowed during the call.  0 or -errno.
  */
-int bus_sub_on_texts(struct bus_sub *sub, const char *prefix,
-		     void (*on_text)(void *ctx, const char *text, size_t n), void *ctx);
+typedef void bus_text_fn(void *ctx, const char *topic, const char *text, size_t n);
+int bus_sub_on_texts(struct bus_sub *sub, const char *const *prefixes,
+		     bus_text_fn *on_text, void *ctx);
 void bus_sub_close(struct bus_sub *sub); /* Accepts NULL. */
 
 #define BUS_MAX_TEXT (8 << 20)

@@ -24,9 +24,9 @@ struct bus_sub {
 	struct seq_book *sequences;
 	struct bus_part topic, body;
 	char topic_text[BUS_MAX_TOPIC];
-	struct strbuf text;      /* The body of a text, terminated. */
-	const char *text_prefix; /* Of texts among frames; NULL: none. */
-	void (*on_text)(void *ctx, const char *text, size_t n);
+	struct strbuf text;               /* The body of a text, terminated. */
+	const char *const *text_prefixes; /* Of texts among frames; NULL: none. */
+	bus_text_fn *on_text;
 	void *text_ctx;
 	struct bus_counts counts;
 	bool is_foreign_told;
@@ -95,13 +95,17 @@ bus_sub_want_texts(struct bus_sub *sub, const char *prefix, bool is_wanted)
 }
 
 int
-bus_sub_on_texts(struct bus_sub *sub, const char *prefix,
-		 void (*on_text)(void *ctx, const char *text, size_t n), void *ctx)
+bus_sub_on_texts(struct bus_sub *sub, const char *const *prefixes, bus_text_fn *on_text,
+		 void *ctx)
 {
-	sub->text_prefix = prefix;
+	int rc = 0;
+
+	sub->text_prefixes = prefixes;
 	sub->on_text = on_text;
 	sub->text_ctx = ctx;
-	return want_topic(sub, prefix, true);
+	for (; *prefixes && rc == 0; prefixes++)
+		rc = want_topic(sub, *prefixes, true);
+	return rc;
 }
 
 void
@@ -193,7 +197,19 @@ take_message(struct bus_sub *sub)
 	return -EBADMSG;
 }
 
-/* ZeroMQ's messages have no terminator. */
+/* ZeroMQ's messages have no terminator.  False if the topic is longer than any of ours. */
+static bool
+keep_topic(struct bus_sub *sub)
+{
+	size_t n = bus_part_size(&sub->topic);
+
+	if (n >= sizeof sub->topic_text)
+		return false;
+	memcpy(sub->topic_text, bus_part_bytes(&sub->topic), n);
+	sub->topic_text[n] = '\0';
+	return true;
+}
+
 static void
 keep_text(struct bus_sub *sub)
 {
@@ -209,8 +225,6 @@ bus_sub_message(struct bus_sub *sub, const char **ret_topic, const uint8_t **ret
 	int result;
 
 	for (;;) {
-		size_t n;
-
 		result = take_message(sub);
 		if (result == -EBADMSG) {
 			sub->counts.damaged++;
@@ -218,10 +232,7 @@ bus_sub_message(struct bus_sub *sub, const char **ret_topic, const uint8_t **ret
 		}
 		if (result <= 0)
 			return result;
-		n = bus_part_size(&sub->topic);
-		if (n < sizeof sub->topic_text) {
-			memcpy(sub->topic_text, bus_part_bytes(&sub->topic), n);
-			sub->topic_text[n] = '\0';
+		if (keep_topic(sub)) {
 			keep_text(sub);
 			*ret_topic = sub->topic_text;
 			*ret_bytes = (const uint8_t *)sub->text.text;
@@ -247,13 +258,16 @@ is_under_its_topic(const struct bus_sub *sub, const struct tele_frame *frame)
 static bool
 take_text(struct bus_sub *sub)
 {
-	size_t n = sub->text_prefix ? strlen(sub->text_prefix) : 0;
+	const char *const *prefix = sub->text_prefixes;
 
-	if (!n || bus_part_size(&sub->topic) < n ||
-	    memcmp(bus_part_bytes(&sub->topic), sub->text_prefix, n) != 0)
+	if (!prefix || !keep_topic(sub))
+		return false;
+	while (*prefix && strncmp(sub->topic_text, *prefix, strlen(*prefix)) != 0)
+		prefix++;
+	if (!*prefix)
 		return false;
 	keep_text(sub);
-	sub->on_text(sub->text_ctx, sub->text.text, sub->text.length);
+	sub->on_text(sub->text_ctx, sub->topic_text, sub->text.text, sub->text.length);
 	return true;
 }
 

@@ -214,14 +214,23 @@ port_text_topic(const struct port_message *message, char ret_topic[PORT_TOPIC_BY
 }
 
 const char *
+port_text_write_end(const uint8_t address[16], uint16_t port,
+		    char ret_text[PORT_TEXT_END_BYTES])
+{
+	char text[INET6_ADDRSTRLEN];
+
+	snprintf(ret_text, PORT_TEXT_END_BYTES, is_ipv4(address) ? "%s:%u" : "[%s]:%u",
+		 write_address(address, text), ntohs(port));
+	return ret_text;
+}
+
+const char *
 port_text_flow(const struct port_flow *flow, char ret_text[PORT_TEXT_FLOW_BYTES])
 {
-	bool is_four = is_ipv4(flow->source);
-	char from[INET6_ADDRSTRLEN], to[INET6_ADDRSTRLEN];
+	char from[PORT_TEXT_END_BYTES], to[PORT_TEXT_END_BYTES];
 
-	snprintf(ret_text, PORT_TEXT_FLOW_BYTES,
-		 is_four ? "%s:%u > %s:%u" : "[%s]:%u > [%s]:%u",
-		 write_address(flow->source, from), ntohs(flow->source_port),
-		 write_address(flow->destination, to), ntohs(flow->destination_port));
+	snprintf(ret_text, PORT_TEXT_FLOW_BYTES, "%s > %s",
+		 port_text_write_end(flow->source, flow->source_port, from),
+		 port_text_write_end(flow->destination, flow->destination_port, to));
 	return ret_text;
 }

@@ -29,6 +29,10 @@ char *port_text_write(const struct port_message *message);
 
 /* Reads "10.0.0.1:41000" or "[fd00::1]:41000".  0, or -EINVAL. */
 int port_text_end(const char *text, uint8_t ret_address[16], uint16_t *ret_port);
+/* Writes the same. */
+#define PORT_TEXT_END_BYTES 56
+const char *port_text_write_end(const uint8_t address[16], uint16_t port,
+				char ret_text[PORT_TEXT_END_BYTES]);
 
 /*
  * Reads 'text', terminated, of 'n' bytes.  Returns 0, or -EINVAL with 'err' filled for
@@ -43,7 +47,7 @@ void port_text_topic(const struct port_message *message,
 		     char ret_topic[PORT_TOPIC_BYTES]);
 
 /* "10.0.0.1:41000 > 10.0.1.1:5001", for logs and lists. */
-#define PORT_TEXT_FLOW_BYTES 112
+#define PORT_TEXT_FLOW_BYTES 116
 const char *port_text_flow(const struct port_flow *flow,
 			   char ret_text[PORT_TEXT_FLOW_BYTES]);
 

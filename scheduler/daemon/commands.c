@@ -18,6 +18,7 @@
 #include "scheduler/daemon/actions.h"
 #include "scheduler/daemon/config.h"
 #include "scheduler/daemon/fabric_source.h"
+#include "scheduler/daemon/flow_table.h"
 #include "scheduler/daemon/metrics.h"
 #include "scheduler/daemon/port_relay.h"
 #include "scheduler/daemon/telemetry.h"
@@ -116,7 +117,17 @@ run_poke(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err
 }
 
 static void
-write_flow(void *ctx, const char *job, const struct port_flow *flow, uint16_t port)
+write_flow(void *ctx, const char *host, const struct flow_row *row)
+{
+	char text[PORT_TEXT_FLOW_BYTES];
+
+	strbuf_printf(ctx, "%s %s port %u job %s %llu bytes\n", host,
+		      port_text_flow(&row->flow, text), ntohs(row->port), row->job,
+		      (unsigned long long)row->bytes);
+}
+
+static void
+write_moved(void *ctx, const char *job, const struct port_flow *flow, uint16_t port)
 {
 	char text[PORT_TEXT_FLOW_BYTES];
 
@@ -132,7 +143,19 @@ run_flow_list(void *ctx, size_t n, char **args, struct strbuf *reply, struct err
 	(void)n;
 	(void)args;
 	(void)err;
-	port_relay_each(commands->opts.port_relay, write_flow, reply);
+	flow_table_each(commands->opts.flows, write_flow, reply);
+	return 0;
+}
+
+static int
+run_flow_moved(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err)
+{
+	const struct commands *commands = ctx;
+
+	(void)n;
+	(void)args;
+	(void)err;
+	port_relay_each(commands->opts.port_relay, write_moved, reply);
 	return 0;
 }
 
@@ -175,6 +198,7 @@ static const struct control_command table[] = {
 	{ "mode", "MODE [PARTITION]", 1, 2, true, run_mode },
 	{ "poke", "", 0, 0, true, run_poke },
 	{ "flow list", "", 0, 0, false, run_flow_list },
+	{ "flow moved", "", 0, 0, false, run_flow_moved },
 	{ "flow move", "JOB SOURCE DESTINATION PORT", 4, 4, true, run_flow_move },
 	{ NULL, NULL, 0, 0, false, NULL },
 };

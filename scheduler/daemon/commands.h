@@ -8,7 +8,8 @@
  *	modes				the mode of each partition
  *	mode MODE [PARTITION]		sets a mode until the next start
  *	poke				polls the cluster's scheduler
- *	flow list			flows that have a wire port
+ *	flow list			flows of jobs, as their hosts report them
+ *	flow moved			flows that have a wire port
  *	flow move JOB SOURCE DESTINATION PORT
  *					orders a flow to take a source port on the
  *					wire; its own: no longer to be translated
@@ -20,6 +21,7 @@ struct actions;
 struct commands;
 struct err;
 struct fabric_source;
+struct flow_table;
 struct loop;
 struct port_relay;
 struct scheduler_config;
@@ -34,6 +36,7 @@ struct commands_opts {
 	const struct fabric_source *fabric;
 	struct actions *actions;
 	struct port_relay *port_relay;
+	const struct flow_table *flows;
 	struct scheduler_metrics *metrics;
 };
 

@@ -22,6 +22,7 @@
 #include "scheduler/daemon/api.h"
 #include "scheduler/daemon/daemon_priv.h"
 #include "scheduler/daemon/fabric_source.h"
+#include "scheduler/daemon/flow_table.h"
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/daemon/outcomes.h"
 #include "scheduler/daemon/pace.h"
@@ -140,6 +141,7 @@ static void
 tick_ports(struct daemon *d)
 {
 	port_relay_tick(d->port_relay, clk_monotonic_ns());
+	flow_table_tick(d->flows, clk_monotonic_ns());
 }
 
 static void

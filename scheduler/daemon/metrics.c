@@ -16,6 +16,7 @@
 #include "scheduler/daemon/actions.h"
 #include "scheduler/daemon/fabric_source.h"
 #include "scheduler/daemon/fragmentation_watch.h"
+#include "scheduler/daemon/flow_table.h"
 #include "scheduler/daemon/history.h"
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/daemon/link_counters.h"
@@ -476,10 +477,16 @@ write_actions(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 			"Iterations reported by pacers.");
 	metrics_counter(m, "antiphase_scheduler_iterations_ignored_total", pace.others,
 			"Reported iterations from a second rank 0 of a job.");
+	metrics_gauge(m, "antiphase_scheduler_flows",
+		      (double)flow_table_n(own->opts.flows),
+		      "TCP flows of jobs, as their hosts report.");
 	metrics_gauge(m, "antiphase_scheduler_moved_flows", (double)ports.n_flows,
 		      "TCP flows that have a wire port, as their hosts report.");
 	metrics_counter(m, "antiphase_scheduler_flow_orders_total", ports.n_orders,
 			"Orders to flows to take a source port on the wire.");
+	metrics_counter(m, "antiphase_scheduler_flow_orders_failed_total",
+			ports.n_failed,
+			"Orders to flows that were refused, or had no answer.");
 	metrics_counter(m, "antiphase_scheduler_port_messages_total", ports.n_passed,
 			"Messages about wire ports passed on between hosts.");
 	metrics_counter(m, "antiphase_scheduler_port_messages_refused_total",

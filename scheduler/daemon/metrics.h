@@ -15,6 +15,7 @@
 struct actions;
 struct fabric_source;
 struct fragmentation_watch;
+struct flow_table;
 struct history;
 struct http;
 struct http_place;
@@ -39,6 +40,7 @@ struct scheduler_metrics_opts {
 	const struct pods *pods; /* NULL: none. */
 	const struct pace *pace;
 	const struct port_relay *port_relay;
+	const struct flow_table *flows;
 	const struct outcomes *outcomes;
 	const struct fragmentation_watch *fragmentation;
 	const struct store *store; /* NULL: none. */

@@ -267,10 +267,10 @@ telemetry_open(struct telemetry *t, struct err *err)
 }
 
 int
-telemetry_on_texts(struct telemetry *t, const char *prefix,
-		   void (*on_text)(void *ctx, const char *text, size_t n), void *ctx)
+telemetry_on_texts(struct telemetry *t, const char *const *prefixes,
+		   bus_text_fn *on_text, void *ctx)
 {
-	return feed_on_texts(t->feed, prefix, on_text, ctx);
+	return feed_on_texts(t->feed, prefixes, on_text, ctx);
 }
 
 static void

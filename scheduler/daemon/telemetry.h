@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/wire/bus.h"
 #include "scheduler/live/contention.h"
 #include "scheduler/live/status.h"
 
@@ -44,9 +45,8 @@ void telemetry_free(struct telemetry *telemetry); /* Accepts NULL. */
 /* Listens to the bus of the settings: 0, or -errno with 'err' filled. */
 int telemetry_open(struct telemetry *telemetry, struct err *err);
 /* Of the open bus, as feed_on_texts(). */
-int telemetry_on_texts(struct telemetry *telemetry, const char *prefix,
-		       void (*on_text)(void *ctx, const char *text, size_t n),
-		       void *ctx);
+int telemetry_on_texts(struct telemetry *telemetry, const char *const *prefixes,
+		       bus_text_fn *on_text, void *ctx);
 /* Processes a frame, as from the bus. */
 void telemetry_take_frame(struct telemetry *telemetry, const struct tele_frame *frame);
 

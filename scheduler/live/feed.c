@@ -232,10 +232,10 @@ feed_join(struct feed *feed, struct loop *loop, void (*ready)(void *ctx), void *
 }
 
 int
-feed_on_texts(struct feed *feed, const char *prefix,
-	      void (*on_text)(void *ctx, const char *text, size_t n), void *ctx)
+feed_on_texts(struct feed *feed, const char *const *prefixes, bus_text_fn *on_text,
+	      void *ctx)
 {
-	return feed->sub ? bus_sub_on_texts(feed->sub, prefix, on_text, ctx) : 0;
+	return feed->sub ? bus_sub_on_texts(feed->sub, prefixes, on_text, ctx) : 0;
 }
 
 bool

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/wire/bus.h"
+
 struct err;
 struct feed;
 struct loop;
@@ -48,10 +50,10 @@ void feed_join(struct feed *feed, struct loop *loop, void (*ready)(void *ctx),
 
 /*
  * Calls 'on_text' during feed_next() for texts of the buses under topics that begin with
- * 'prefix' (bus_sub_on_texts()).  0 or -errno.
+ * one of 'prefixes' (bus_sub_on_texts()).  0 or -errno.
  */
-int feed_on_texts(struct feed *feed, const char *prefix,
-		  void (*on_text)(void *ctx, const char *text, size_t n), void *ctx);
+int feed_on_texts(struct feed *feed, const char *const *prefixes, bus_text_fn *on_text,
+		  void *ctx);
 
 /* Whether any source is a bus, so that frames have no end. */
 bool feed_is_live(const struct feed *feed);

@@ -92,7 +92,11 @@ next_port "$port" leaf1 h1 h0 41000
 path_move 7 "$path_destination" "$path_source" "$port" >/dev/null
 lab_wait_for 5 "the move of the acknowledgements" has_port h1 "$port"
 check_link "the opposite direction moves by itself" leaf1
-check "the scheduler knows both" test "$(path_ctl flow list | wc -l)" = 2
+check "the scheduler knows both" test "$(path_ctl flow moved | wc -l)" = 2
+is_reported() {
+	path_ctl flow list | grep -q "^h0 $path_source > $path_destination port .* job 7 [0-9]* bytes"
+}
+check "and the flow of the job" lab_wait_for 10 "a report" is_reported
 
 # ---- Refusals -----------------------------------------------------------------------
 

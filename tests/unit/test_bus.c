@@ -589,9 +589,11 @@ struct texts {
 };
 
 static void
-note_text(void *ctx, const char *text, size_t n)
+note_text(void *ctx, const char *topic, const char *text, size_t n)
 {
 	struct texts *texts = ctx;
+
+	assert_string_equal(topic, "port/10.0.0.1/");
 
 	/* ZeroMQ's messages have no terminator. */
 	assert_int_equal(strlen(text), n);
@@ -604,12 +606,13 @@ texts_among_frames_go_to_their_callback(void **state)
 {
 	struct bus_pub *pub = open_pub(ANY_PORT, NULL);
 	struct bus_sub *sub = open_sub(bus_pub_endpoint(pub), NULL);
+	static const char *const prefixes[] = { "flow/", "port/", NULL };
 	struct texts texts = { .n = 0 };
 	struct tele_frame frame = { 0 };
 
 	(void)state;
 	assert_int_equal(bus_sub_want(sub, TELE_SUMMARY, NULL, true), 0);
-	assert_int_equal(bus_sub_on_texts(sub, "port/", note_text, &texts), 0);
+	assert_int_equal(bus_sub_on_texts(sub, prefixes, note_text, &texts), 0);
 	until(bus_pub_is_wanted(pub, TELE_SUMMARY, "n1") && texts.n, {
 		bus_pub_text(pub, "port/10.0.0.1/", "one");
 		bus_pub_text(pub, "pork/10.0.0.1/", "other");

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * flow_table.h - the TCP flows of jobs, as their hosts report them
+ *
+ * Collectors that may move flows report every 5 s which flows their host sends
+ * (lib/wire/flow_text.h).  Whatever chooses paths finds the ports of a job's connections
+ * here.  A report replaces the one before of its host.
+ *
+ * Pure: time is an argument.  O(flows of the host) a report.
+ */
+#ifndef SCHEDULER_DAEMON_FLOW_TABLE_H
+#define SCHEDULER_DAEMON_FLOW_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/wire/flow_text.h"
+
+struct err;
+struct flow_table;
+
+/* Chosen: reports of so many hosts are kept; others are refused. */
+#define FLOW_TABLE_MAX_HOSTS 16384
+/* Chosen: six reports are missing. */
+#define FLOW_TABLE_KEEP_NS INT64_C(30000000000)
+
+struct flow_table *flow_table_new(void);
+void flow_table_free(struct flow_table *table); /* Accepts NULL. */
+
+/*
+ * Takes a report: a text, terminated, of 'n' bytes.  0; -EINVAL with 'err' filled for
+ * what is none; -E2BIG.
+ */
+int flow_table_take(struct flow_table *table, int64_t now_ns, const char *text,
+		    size_t n, struct err *err);
+/* Forgets hosts that are silent.  To be called about once a second. */
+void flow_table_tick(struct flow_table *table, int64_t now_ns);
+
+/* Calls back for each flow: hosts by name, a host's flows with the most bytes first. */
+void flow_table_each(const struct flow_table *table,
+		     void (*found)(void *ctx, const char *host,
+				   const struct flow_row *row),
+		     void *ctx);
+/* Flows that are known now. */
+size_t flow_table_n(const struct flow_table *table);
+
+#endif

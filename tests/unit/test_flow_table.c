@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_flow_table.c - reports of TCP flows: their JSON, and what the scheduler keeps */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/err.h"
+#include "lib/base/rng.h"
+#include "lib/base/strbuf.h"
+#include "lib/wire/port_text.h"
+#include "scheduler/daemon/flow_table.h"
+#include "tests/unit/test.h"
+
+#define SECOND INT64_C(1000000000)
+
+#define ROW                                                             \
+	"{\"job\":\"7\",\"source\":\"10.0.0.1:41000\",\"destination\":" \
+	"\"10.0.1.1:5001\",\"port\":61007,\"bytes\":123456789}"
+#define GOOD "{\"schema\":\"antiphase.flows/1\",\"host\":\"n1\",\"flows\":[" ROW "]}"
+
+static int
+take(struct flow_table *table, int64_t now_ns, const char *text, struct err *err)
+{
+	*err = (struct err){ 0 };
+	return flow_table_take(table, now_ns, text, strlen(text), err);
+}
+
+static void
+write_row(void *ctx, const char *host, const struct flow_row *row)
+{
+	char text[PORT_TEXT_FLOW_BYTES];
+
+	strbuf_printf(ctx, "%s %s %s %u %llu\n", host, row->job,
+		      port_text_flow(&row->flow, text), ntohs(row->port),
+		      (unsigned long long)row->bytes);
+}
+
+static void
+check(const struct flow_table *table, const char *expected)
+{
+	struct strbuf text = STRBUF_EMPTY;
+
+	flow_table_each(table, write_row, &text);
+	assert_string_equal(text.text, expected);
+	strbuf_free(&text);
+}
+
+static void
+a_report_replaces_the_one_before(void **state)
+{
+	static const char none[] =
+		"{\"schema\":\"antiphase.flows/1\",\"host\":\"n1\",\"flows\":[]}";
+	static const char other[] =
+		"{\"schema\":\"antiphase.flows/1\",\"host\":\"n0\",\"flows\":[" ROW
+		"," ROW "]}";
+	struct flow_table *table = flow_table_new();
+	struct err err;
+
+	(void)state;
+	assert_int_equal(take(table, 0, GOOD, &err), 0);
+	check(table, "n1 7 10.0.0.1:41000 > 10.0.1.1:5001 61007 123456789\n");
+	assert_int_equal(take(table, SECOND, other, &err), 0);
+	assert_int_equal(flow_table_n(table), 3);
+	assert_int_equal(take(table, 2 * SECOND, none, &err), 0);
+	check(table, "n0 7 10.0.0.1:41000 > 10.0.1.1:5001 61007 123456789\n"
+		     "n0 7 10.0.0.1:41000 > 10.0.1.1:5001 61007 123456789\n");
+	flow_table_tick(table, SECOND + FLOW_TABLE_KEEP_NS - 1);
+	assert_int_equal(flow_table_n(table), 2);
+	flow_table_tick(table, SECOND + FLOW_TABLE_KEEP_NS);
+	check(table, "");
+	flow_table_free(table);
+}
+
+/* Replaces the first 'from' by 'to' in a good report. */
+static void
+check_refused(struct flow_table *table, const char *from, const char *to)
+{
+	const char *at = strstr(GOOD, from);
+	char text[512];
+	struct err err;
+
+	assert_non_null(at);
+	snprintf(text, sizeof text, "%.*s%s%s", (int)(at - GOOD), GOOD, to,
+		 at + strlen(from));
+	assert_int_equal(take(table, 0, text, &err), -EINVAL);
+	assert_true(*err.text);
+}
+
+static void
+other_texts_are_refused(void **state)
+{
+	struct flow_table *table = flow_table_new();
+
+	(void)state;
+	check_refused(table, "flows/1", "flows/2");
+	check_refused(table, "\"n1\"", "\"\"");
+	check_refused(table, "\"n1\"", "1");
+	check_refused(table, "\"7\"", "\"\"");
+	check_refused(table, "41000", "0");
+	check_refused(table, "10.0.0.1:", "10.0.0.1.");
+	check_refused(table, "61007", "65536");
+	check_refused(table, "123456789", "-1");
+	check_refused(table, "\"bytes\":123456789", "\"more\":1");
+	check_refused(table, "[", "");
+	check_refused(table, ROW, "7");
+	assert_int_equal(flow_table_n(table), 0);
+	flow_table_free(table);
+}
+
+static void
+random_rows_come_back(void **state)
+{
+	struct flow_rows rows = { .host = "n7" }, back = { .host = "" };
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 2);
+	for (int i = 0; i < 300; i++) {
+		struct flow_row row = { .bytes = rng_next(&rng) >> 11 };
+
+		snprintf(row.job, sizeof row.job, "j%d", i);
+		for (size_t k = 0; k < 16; k++) {
+			row.flow.source[k] = (uint8_t)rng_next(&rng);
+			row.flow.destination[k] = (uint8_t)rng_next(&rng);
+		}
+		row.flow.source_port = htons((uint16_t)(1 + rng_below(&rng, 65535)));
+		row.flow.destination_port =
+			htons((uint16_t)(1 + rng_below(&rng, 65535)));
+		row.port = htons((uint16_t)(1 + rng_below(&rng, 65535)));
+		vec_push(&rows.rows, row);
+	}
+	for (size_t n = 0; n <= rows.rows.n; n += 100) {
+		struct flow_rows some = rows;
+		char *text;
+
+		some.rows.n = n;
+		text = flow_text_write(&some);
+		assert_int_equal(flow_text_parse(text, strlen(text), &back, NULL), 0);
+		assert_string_equal(back.host, "n7");
+		assert_int_equal(back.rows.n, n);
+		for (size_t i = 0; i < n; i++) {
+			const struct flow_row *a = &rows.rows.items[i];
+			const struct flow_row *b = &back.rows.items[i];
+
+			assert_memory_equal(&a->flow, &b->flow, sizeof a->flow);
+			assert_string_equal(a->job, b->job);
+			assert_int_equal(a->port, b->port);
+			assert_true(a->bytes == b->bytes);
+		}
+		free(text);
+	}
+	flow_rows_fini(&rows);
+	flow_rows_fini(&back);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_report_replaces_the_one_before),
+		cmocka_unit_test(other_texts_are_refused),
+		cmocka_unit_test(random_rows_come_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
