@@ -162,8 +162,9 @@ test-torch: ## test with PyTorch DDP over gloo (root, slow)
 
 bench-net: ## measure the collector's cost on real traffic (root)
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_NET)
-	$(Q)$(MAKE) --no-print-directory all $(B)/tests/net/bpf_cost
+	$(Q)$(MAKE) --no-print-directory all $(B)/tests/net/bpf_cost build/bpf/wire_hash.bpf.o
 	$(Q)B=$(B) bash tests/net/bench.sh
+	$(Q)B=$(B) bash tests/net/bench_moved.sh
 
 bench-wire: ## measure frames a second and loss of one receiver
 	@sh tests/deps.sh $(PACKAGES_BUILD)

@@ -97,7 +97,8 @@ void collector_close_inputs(struct collector *collector);
 
 /*
  * ports.c: moving flows to other paths, if the settings say so.  collector_open_ports()
- * needs the privileges, collector_join_ports() the bus.
+ * needs the privileges, collector_join_ports() the bus.  What this host does not support
+ * is logged; errors are of the settings.
  */
 int collector_open_ports(struct collector *collector, struct err *err);
 int collector_join_ports(struct collector *collector, struct err *err);

@@ -229,7 +229,12 @@ open_host(struct collector *c, struct err *err)
 		return err_set(err, NULL, 0, 0,
 			       "[paths] wire_ports needs [pacer] orders and [bus] "
 			       "endpoint, to reach the scheduler");
-	return port_host_open(&options, clk_monotonic_ns(), &ports->host, err);
+	rc = port_host_open(&options, clk_monotonic_ns(), &ports->host, err);
+	/* Counting goes on, as do flows that were moved. */
+	if (rc < 0)
+		log_warn("ports", "no flows are moved: %s%s%s", err->file,
+			 *err->file ? ": " : "", err->text);
+	return 0;
 }
 
 int
@@ -242,7 +247,7 @@ collector_open_ports(struct collector *c, struct err *err)
 	c->ports = xcalloc(1, sizeof *c->ports);
 	collector_check_clock(c);
 	rc = open_host(c, err);
-	if (rc < 0)
+	if (rc < 0 || !c->ports->host)
 		collector_close_ports(c);
 	return rc;
 }

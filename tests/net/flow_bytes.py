@@ -3,13 +3,14 @@
 """flow_bytes.py - a TCP connection whose bytes can be checked, for tests of wire ports.
 
     flow_bytes.py serve ADDRESS PORT              accepts one connection, to its end
-    flow_bytes.py send ADDRESS PORT FROM SECONDS  from source port FROM
+    flow_bytes.py send ADDRESS PORT FROM SECONDS  from source port FROM, or until SIGTERM
 
 Both send pseudo-random bytes and check the other's, bit for bit: 'send' as fast as it
 can, 'serve' a byte for each 64 KiB that it got.  Each prints "BYTES" every 0.1 s, and at
 the end "ok BYTES", or "bad BYTES" at the first wrong byte.
 """
 import random
+import signal
 import socket
 import sys
 import time
@@ -70,7 +71,9 @@ def send(address, port, source, seconds):
     peer.connect((address, port))
     at, answered, said = 0, 0, Said()
     end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    stops = []
+    signal.signal(signal.SIGTERM, lambda *_: stops.append(1))
+    while time.monotonic() < end and not stops:
         at += peer.send(expected(at, CHUNK))
         try:
             answered = check(peer.recv(4096, socket.MSG_DONTWAIT), answered)

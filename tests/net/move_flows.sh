@@ -78,7 +78,7 @@ path_scheduler enforce
 
 # ---- Moves --------------------------------------------------------------------------
 
-path_flow four 5001 41000 70
+path_flow four 5001 41000 140
 path_ends 41000 5001
 link=$(path_foretold leaf0 h0 41000 h1 5001)
 check_link "a flow takes the link of its own port" leaf0
@@ -163,7 +163,8 @@ lab_ctl h1 port release >/dev/null
 link=$(path_foretold leaf0 h0 41000 h1 5001)
 check_link "released, it takes the link of its own port" leaf0
 check "entries are removed some seconds later" lab_wait_for 20 "no entries" has_no_entries
-wait "${LAB_PID[four-send]}" "${LAB_PID[four-serve]}"
+lab_stop four-send
+wait "${LAB_PID[four-serve]}"
 echo "$(lab_in h0 nstat -asz TcpRetransSegs | awk '/Retrans/ { print $2 }') segments sent again" >&2
 check "all bytes arrived: $(received four)" test "$(received four)" = "$(tail -n 1 "$LAB_DIR/four-send.log")"
 check "bit for bit" grep -q '^ok' "$LAB_DIR/four-serve.log"

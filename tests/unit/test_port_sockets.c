@@ -96,6 +96,65 @@ connections_over_ipv6_too(void **state)
 	check_pair(AF_INET6);
 }
 
+struct search {
+	const struct pair *pair;
+	unsigned n_client, n_server;
+	uint64_t client_bytes;
+};
+
+static void
+look_for(void *ctx, const struct port_socket *socket)
+{
+	struct search *search = ctx;
+	struct port_flow back = search->pair->flow;
+
+	back.source_port = search->pair->flow.destination_port;
+	back.destination_port = search->pair->flow.source_port;
+	if (!memcmp(&socket->flow, &search->pair->flow, sizeof back)) {
+		search->n_client++;
+		search->client_bytes = socket->bytes;
+	}
+	search->n_server += !memcmp(&socket->flow, &back, sizeof back);
+}
+
+static void
+check_list(int family)
+{
+	char data[1000] = { 0 };
+	struct port_sockets *sockets;
+	struct pair pair;
+	struct search search = { .pair = &pair };
+
+	if (port_sockets_open(&sockets, NULL) < 0 || !connect_pair(&pair, family))
+		skip();
+	assert_int_equal(send(pair.client, data, sizeof data, 0), sizeof data);
+	assert_int_equal(recv(pair.server, data, sizeof data, MSG_WAITALL),
+			 sizeof data);
+	assert_int_equal(port_sockets_each(sockets, look_for, &search), 0);
+	assert_int_equal(search.n_client, 1);
+	assert_int_equal(search.n_server, 1);
+	/* An acknowledgement may be late. */
+	assert_true(search.client_bytes <= 1001);
+	close(pair.server);
+	close(pair.client);
+	close(pair.listener);
+	port_sockets_close(sockets);
+}
+
+static void
+connections_are_listed(void **state)
+{
+	(void)state;
+	check_list(AF_INET);
+}
+
+static void
+connections_over_ipv6_are_listed(void **state)
+{
+	(void)state;
+	check_list(AF_INET6);
+}
+
 static void
 ports_of_sockets_are_taken(void **state)
 {
@@ -136,6 +195,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(connections_are_found_at_both_ends),
 		cmocka_unit_test(connections_over_ipv6_too),
+		cmocka_unit_test(connections_are_listed),
+		cmocka_unit_test(connections_over_ipv6_are_listed),
 		cmocka_unit_test(ports_of_sockets_are_taken),
 		cmocka_unit_test(free_ports_are_free),
 	};
