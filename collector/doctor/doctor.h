@@ -37,6 +37,8 @@ void doctor_check_clock(struct doctor *doctor);
 /* doctor_net.c */
 void doctor_check_interfaces(struct doctor *doctor);
 void doctor_check_bus(struct doctor *doctor);
+/* doctor_paths.c */
+void doctor_check_paths(struct doctor *doctor);
 /* doctor_scheduler.c */
 void doctor_check_scheduler(struct doctor *doctor);
 

@@ -18,6 +18,7 @@ check_all(struct doctor *doctor)
 	doctor_check_interfaces(doctor);
 	doctor_check_clock(doctor);
 	doctor_check_bus(doctor);
+	doctor_check_paths(doctor);
 	doctor_check_scheduler(doctor);
 }
 

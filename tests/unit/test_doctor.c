@@ -186,6 +186,39 @@ without_interfaces_it_says_so(void **state)
 }
 
 static void
+moving_flows_needs_reserved_ports_and_a_place(void **state)
+{
+	struct config config;
+	struct doctor doctor;
+	struct err err;
+
+	(void)state;
+	config_init(&config);
+	doctor_init(&doctor, &config);
+	doctor.sysroot = root;
+	doctor_check_paths(&doctor);
+	assert_int_equal(doctor.findings.n, 0);
+	config_set(&config, "paths", "wire_ports", "61000-61999", NULL, 0, &err);
+	config_set(&config, "paths", "bpf_dir", "/tmp", NULL, 0, &err);
+	doctor_check_paths(&doctor);
+	assert_int_equal(state_of(&doctor, "paths", "port 61000 is not in"),
+			 FINDING_FAIL);
+	assert_int_equal(state_of(&doctor, "paths", "not in a BPF file system"),
+			 FINDING_FAIL);
+	assert_int_equal(state_of(&doctor, "paths", "orders"), FINDING_FAIL);
+	put("/proc/sys/net/ipv4/ip_local_reserved_ports", "60000-62000\n");
+	config_set(&config, "pacer", "orders", "tcp://127.0.0.1:7464", NULL, 0, &err);
+	doctor_fini(&doctor);
+	doctor_init(&doctor, &config);
+	doctor.sysroot = root;
+	doctor_check_paths(&doctor);
+	assert_int_equal(state_of(&doctor, "paths", "are reserved"), FINDING_OK);
+	assert_int_equal(doctor.findings.n, 2);
+	doctor_fini(&doctor);
+	config_fini(&config);
+}
+
+static void
 text_and_json_have_the_same_findings(void **state)
 {
 	struct config config;
@@ -277,6 +310,7 @@ main(void)
 		cmocka_unit_test(without_interfaces_it_says_so),
 		cmocka_unit_test(
 			what_belongs_to_a_scheduler_is_told_and_missed_only_in_part),
+		cmocka_unit_test(moving_flows_needs_reserved_ports_and_a_place),
 		cmocka_unit_test(text_and_json_have_the_same_findings),
 	};
 	char command[64];
