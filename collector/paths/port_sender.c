@@ -224,6 +224,19 @@ port_sender_restore(struct port_sender *sender, int64_t now_ns, const char *job,
 	f->next_send_ns = now_ns;
 }
 
+/* So that the scheduler knows; no entry has a number below 0, so none is retired. */
+static void
+say_own_port(const struct port_sender *sender, const char *job,
+	     const struct port_flow *flow)
+{
+	struct port_message message = { .verb = PORT_USING,
+					.flow = *flow,
+					.port = flow->source_port };
+
+	tele_set_name(message.job, job);
+	sender->io.send(sender->io.ctx, &message);
+}
+
 int
 port_sender_order(struct port_sender *sender, int64_t now_ns, const char *job,
 		  const struct port_flow *flow, uint16_t port)
@@ -234,6 +247,8 @@ port_sender_order(struct port_sender *sender, int64_t now_ns, const char *job,
 	if (is_end) {
 		if (f)
 			use_own_port(sender, f, now_ns);
+		else
+			say_own_port(sender, job, flow);
 		return 0;
 	}
 	if (!port_range_has(&sender->options.range, port) ||
@@ -244,8 +259,10 @@ port_sender_order(struct port_sender *sender, int64_t now_ns, const char *job,
 	if (is_taken(sender, flow, port) ||
 	    sender->io.is_port_used(sender->io.ctx, port))
 		return -EADDRINUSE;
-	if (f && (f->wanted_port ? f->wanted_port : f->used_port) == port)
+	if (f && (f->wanted_port ? f->wanted_port : f->used_port) == port) {
+		send_anew(sender, f, now_ns);
 		return 0;
+	}
 	if (!f) {
 		if (HASH_COUNT(sender->flows) >= PORT_MAX_FLOWS)
 			return -ENOSPC;

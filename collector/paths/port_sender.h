@@ -70,8 +70,9 @@ void port_sender_restore(struct port_sender *sender, int64_t now_ns, const char 
 			 const struct port_flow *flow, const struct port_entry *entry);
 
 /*
- * Moves a flow to a port (network's order).  A newer order replaces an older one.
- * Returns 0 if it was started or is in effect already; -ERANGE for a port outside of
+ * Moves a flow to a port (network's order).  A newer order replaces an older one; the
+ * same order again repeats the message that it has led to.  Returns 0 if it was started
+ * or is in effect already; -ERANGE for a port outside of
  * the range, or a flow whose own ports are in it; -ENOENT if this host has no such
  * connection of the job; -EADDRINUSE if a socket or another flow to the same
  * destination has the port; -ENOSPC if there are PORT_MAX_FLOWS.

@@ -9,6 +9,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cli.h"
+#include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/base/strbuf.h"
@@ -178,8 +179,8 @@ run_flow_move(void *ctx, size_t n, char **args, struct strbuf *reply, struct err
 				       args[i]);
 	if (*end || !port || port > UINT16_MAX)
 		return err_set(err, NULL, 0, 0, "'%s' is not a port", args[3]);
-	if (port_relay_move(commands->opts.port_relay, args[0], &flow,
-			    htons((uint16_t)port)) < 0) {
+	if (port_relay_move(commands->opts.port_relay, clk_monotonic_ns(), args[0],
+			    &flow, htons((uint16_t)port)) < 0) {
 		err_set(err, NULL, 0, 0,
 			"the mode of job %s is not enforce; run 'antiphase ctl mode "
 			"enforce'",

@@ -15,6 +15,9 @@
 #define FORGET_NS INT64_C(100000000000)
 /* Chosen: between orders to go back to the own port. */
 #define REPEAT_NS INT64_C(5000000000)
+/* Chosen: of an order; collectors answer within milliseconds and restart in seconds. */
+#define RETRY_NS   INT64_C(1000000000)
+#define GIVE_UP_NS INT64_C(10000000000)
 /* Chosen: enough for 1,000 hosts; beyond that flows are moved, but not listed. */
 #define MAX_FLOWS 1048576
 
@@ -26,9 +29,18 @@ struct relayed_flow {
 	int64_t heard_ns, ordered_ns;
 };
 
+struct flow_order {
+	UT_hash_handle hh;
+	struct port_flow flow;
+	char job[TELE_MAX_NAME + 1];
+	uint16_t port;
+	int64_t since_ns, sent_ns;
+};
+
 struct port_relay {
 	struct port_relay_opts opts;
-	struct relayed_flow *flows; /* Owned. */
+	struct relayed_flow *flows; /* Owned, as the orders. */
+	struct flow_order *orders;
 	struct port_relay_counts counts;
 };
 
@@ -48,15 +60,25 @@ drop_flow(struct port_relay *relay, struct relayed_flow *f)
 	free(f);
 }
 
+static void
+drop_order(struct port_relay *relay, struct flow_order *o)
+{
+	HASH_DEL(relay->orders, o);
+	free(o);
+}
+
 void
 port_relay_free(struct port_relay *relay)
 {
 	struct relayed_flow *f, *next;
+	struct flow_order *o, *next_order;
 
 	if (!relay)
 		return;
 	HASH_ITER(hh, relay->flows, f, next)
 	drop_flow(relay, f);
+	HASH_ITER(hh, relay->orders, o, next_order)
+	drop_order(relay, o);
 	free(relay);
 }
 
@@ -82,8 +104,8 @@ send_message(const struct port_relay *relay, const struct port_message *message)
 }
 
 static void
-order(struct port_relay *relay, const char *job, const struct port_flow *flow,
-      uint16_t port)
+send_order(struct port_relay *relay, const char *job, const struct port_flow *flow,
+	   uint16_t port)
 {
 	struct port_message message = { .verb = PORT_MOVE,
 					.flow = *flow,
@@ -91,7 +113,39 @@ order(struct port_relay *relay, const char *job, const struct port_flow *flow,
 
 	tele_set_name(message.job, job);
 	send_message(relay, &message);
-	relay->counts.n_orders++;
+}
+
+/* ---- Orders ---------------------------------------------------------------------- */
+
+/* A refusal may be of the port that was asked for before. */
+static void
+note_answer(struct port_relay *relay, const struct port_message *message)
+{
+	struct flow_order *o;
+
+	HASH_FIND(hh, relay->orders, &message->flow, sizeof message->flow, o);
+	if (!o || o->port != message->port)
+		return;
+	relay->counts.n_failed += message->verb == PORT_REFUSED;
+	drop_order(relay, o);
+}
+
+static void
+tick_orders(struct port_relay *relay, int64_t now_ns)
+{
+	struct flow_order *o, *next;
+
+	HASH_ITER(hh, relay->orders, o, next)
+	{
+		if (now_ns - o->since_ns >= GIVE_UP_NS ||
+		    !relay->opts.is_enforced(relay->opts.ctx, o->job)) {
+			relay->counts.n_failed++;
+			drop_order(relay, o);
+		} else if (now_ns - o->sent_ns >= RETRY_NS) {
+			o->sent_ns = now_ns;
+			send_order(relay, o->job, &o->flow, o->port);
+		}
+	}
 }
 
 /* ---- Flows that have a wire port ------------------------------------------------- */
@@ -151,23 +205,40 @@ port_relay_take(struct port_relay *relay, int64_t now_ns, const char *text, size
 	    !relay->opts.is_enforced(relay->opts.ctx, message.job)) {
 		relay->counts.n_withheld++;
 		message.verb = PORT_REFUSED;
+		note_answer(relay, &message);
 		send_message(relay, &message);
 		return 0;
 	}
 	if (message.verb == PORT_USING)
 		note_use(relay, now_ns, &message);
+	if (message.verb == PORT_USING || message.verb == PORT_REFUSED)
+		note_answer(relay, &message);
 	announce(relay, &message, text);
 	relay->counts.n_passed++;
 	return 0;
 }
 
 int
-port_relay_move(struct port_relay *relay, const char *job, const struct port_flow *flow,
-		uint16_t port)
+port_relay_move(struct port_relay *relay, int64_t now_ns, const char *job,
+		const struct port_flow *flow, uint16_t port)
 {
+	struct flow_order *o;
+
 	if (!relay->opts.is_enforced(relay->opts.ctx, job))
 		return -EPERM;
-	order(relay, job, flow, port);
+	HASH_FIND(hh, relay->orders, flow, sizeof *flow, o);
+	if (!o && HASH_COUNT(relay->orders) >= MAX_FLOWS)
+		return -E2BIG;
+	if (!o) {
+		o = xcalloc(1, sizeof *o);
+		o->flow = *flow;
+		HASH_ADD(hh, relay->orders, flow, sizeof o->flow, o);
+	}
+	tele_set_name(o->job, job);
+	o->port = port;
+	o->since_ns = o->sent_ns = now_ns;
+	relay->counts.n_orders++;
+	send_order(relay, job, flow, port);
 	return 0;
 }
 
@@ -176,6 +247,7 @@ port_relay_tick(struct port_relay *relay, int64_t now_ns)
 {
 	struct relayed_flow *f, *next;
 
+	tick_orders(relay, now_ns);
 	HASH_ITER(hh, relay->flows, f, next)
 	{
 		if (now_ns - f->heard_ns >= FORGET_NS) {
@@ -183,7 +255,8 @@ port_relay_tick(struct port_relay *relay, int64_t now_ns)
 		} else if (now_ns - f->ordered_ns >= REPEAT_NS &&
 			   !relay->opts.is_enforced(relay->opts.ctx, f->job)) {
 			f->ordered_ns = now_ns;
-			order(relay, f->job, &f->flow, f->flow.source_port);
+			relay->counts.n_orders++;
+			send_order(relay, f->job, &f->flow, f->flow.source_port);
 		}
 	}
 }
@@ -204,5 +277,6 @@ port_relay_counts(const struct port_relay *relay)
 	struct port_relay_counts counts = relay->counts;
 
 	counts.n_flows = HASH_COUNT(relay->flows);
+	counts.n_pending = HASH_COUNT(relay->orders);
 	return counts;
 }

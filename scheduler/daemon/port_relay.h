@@ -11,6 +11,9 @@
  * (a command, the kill switch), its flows are ordered back to their own ports.  If the
  * scheduler dies, flows stay as they are.
  *
+ * An order is repeated every second until the flow's sender says that it uses the port,
+ * or that it cannot; for 10 s at most.
+ *
  * The relay knows the flows that have a wire port from the messages of their senders,
  * which repeat them every 30 s; so it needs no storage.
  *
@@ -47,10 +50,10 @@ int port_relay_take(struct port_relay *relay, int64_t now_ns, const char *text,
 
 /*
  * Orders a flow of a job to take a port (network's order; the flow's own: no longer to
- * be translated).  0, or -EPERM if the job's mode is not enforce.  Whether the hosts
- * could do it shows port_relay_each() soon after.
+ * be translated).  A later order for the flow replaces it.  0; -EPERM if the job's mode
+ * is not enforce; -E2BIG.  Whether the hosts could do it shows port_relay_each().
  */
-int port_relay_move(struct port_relay *relay, const char *job,
+int port_relay_move(struct port_relay *relay, int64_t now_ns, const char *job,
 		    const struct port_flow *flow, uint16_t port);
 
 /* To be called about once a second. */
@@ -63,8 +66,9 @@ void port_relay_each(const struct port_relay *relay,
 		     void *ctx);
 
 struct port_relay_counts {
-	size_t n_flows; /* Now. */
+	size_t n_flows, n_pending; /* Now: flows with a wire port; orders. */
 	uint64_t n_orders, n_passed, n_withheld, n_refused;
+	uint64_t n_failed; /* Orders that were refused, or without an answer. */
 };
 struct port_relay_counts port_relay_counts(const struct port_relay *relay);
 

@@ -165,8 +165,8 @@ check_link "released, it takes the link of its own port" leaf0
 check "entries are removed some seconds later" lab_wait_for 20 "no entries" has_no_entries
 lab_stop four-send
 wait "${LAB_PID[four-serve]}"
-echo "$(lab_in h0 nstat -asz TcpRetransSegs | awk '/Retrans/ { print $2 }') segments sent again" >&2
-check "all bytes arrived: $(received four)" test "$(received four)" = "$(tail -n 1 "$LAB_DIR/four-send.log")"
+again=$(lab_in h0 nstat -asz TcpRetransSegs | awk '/Retrans/ { print $2 }')
+check "all bytes arrived: $(received four), $again segments sent again" test "$(received four)" = "$(tail -n 1 "$LAB_DIR/four-send.log")"
 check "bit for bit" grep -q '^ok' "$LAB_DIR/four-serve.log"
 
 path_flow six 5006 41006 8 6

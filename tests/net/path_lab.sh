@@ -113,4 +113,7 @@ path_end() {
 		[ -z "${LAB_PID[$tag]:-}" ] || lab_stop "$tag"
 	done
 	umount "$LAB_DIR/bpf"
+	for tag in h0 h1; do
+		lab_in $tag tc qdisc del dev e0 clsact
+	done
 }

@@ -136,7 +136,8 @@ only_the_scheduler_orders(void **state)
 	assert_int_equal(port_relay_take(f.relay, 0, "{}", 2, &err), -EINVAL);
 	assert_int_equal(f.n, 0);
 	assert_int_equal(port_relay_counts(f.relay).n_refused, 2);
-	assert_int_equal(port_relay_move(f.relay, "7", &message.flow, htons(61001)), 0);
+	assert_int_equal(port_relay_move(f.relay, 0, "7", &message.flow, htons(61001)),
+			 0);
 	assert_int_equal(f.n, 1);
 	assert_int_equal(f.last.verb, PORT_MOVE);
 	assert_string_equal(f.topic, "port/10.0.0.1/");
@@ -152,7 +153,7 @@ only_in_enforce(void **state)
 	(void)state;
 	fixture_init(&f);
 	f.enforced = "";
-	assert_int_equal(port_relay_move(f.relay, "7", &message.flow, htons(61001)),
+	assert_int_equal(port_relay_move(f.relay, 0, "7", &message.flow, htons(61001)),
 			 -EPERM);
 	assert_int_equal(f.n, 0);
 	/* The sender need not wait for an answer. */
@@ -227,6 +228,56 @@ flows_go_back_when_enforce_ends(void **state)
 	port_relay_free(f.relay);
 }
 
+static void
+orders_are_repeated_until_an_answer(void **state)
+{
+	struct port_message message = make(PORT_USING, 61001);
+	struct port_relay_counts counts;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	port_relay_move(f.relay, 0, "7", &message.flow, htons(61001));
+	port_relay_tick(f.relay, SECOND - 1);
+	assert_int_equal(f.n, 1);
+	port_relay_tick(f.relay, SECOND);
+	assert_int_equal(f.n, 2);
+	assert_int_equal(f.last.verb, PORT_MOVE);
+	/* The port that it had before is no answer. */
+	message.port = htons(61000);
+	take(&f, SECOND, &message);
+	assert_int_equal(port_relay_counts(f.relay).n_pending, 1);
+	message.port = htons(61001);
+	take(&f, SECOND, &message);
+	counts = port_relay_counts(f.relay);
+	assert_int_equal(counts.n_pending, 0);
+	assert_int_equal(counts.n_orders, 1);
+	assert_int_equal(counts.n_failed, 0);
+	/* The second order replaces the first, and is refused. */
+	port_relay_move(f.relay, 2 * SECOND, "7", &message.flow, htons(61002));
+	port_relay_move(f.relay, 2 * SECOND, "7", &message.flow, htons(61003));
+	message.verb = PORT_REFUSED;
+	message.port = htons(61002);
+	take(&f, 2 * SECOND, &message);
+	assert_int_equal(port_relay_counts(f.relay).n_failed, 0);
+	message.port = htons(61003);
+	take(&f, 2 * SECOND, &message);
+	counts = port_relay_counts(f.relay);
+	assert_int_equal(counts.n_failed, 1);
+	assert_int_equal(counts.n_pending, 0);
+	/* Silence; and a mode that is no longer enforce. */
+	port_relay_move(f.relay, 0, "7", &message.flow, htons(61004));
+	port_relay_tick(f.relay, 10 * SECOND);
+	assert_int_equal(port_relay_counts(f.relay).n_pending, 0);
+	port_relay_move(f.relay, 20 * SECOND, "7", &message.flow, htons(61004));
+	f.enforced = "";
+	port_relay_tick(f.relay, 20 * SECOND);
+	counts = port_relay_counts(f.relay);
+	assert_int_equal(counts.n_pending, 0);
+	assert_int_equal(counts.n_failed, 3);
+	port_relay_free(f.relay);
+}
+
 int
 main(void)
 {
@@ -236,6 +287,7 @@ main(void)
 		cmocka_unit_test(only_in_enforce),
 		cmocka_unit_test(flows_are_known_while_they_are_heard_of),
 		cmocka_unit_test(flows_go_back_when_enforce_ends),
+		cmocka_unit_test(orders_are_repeated_until_an_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
