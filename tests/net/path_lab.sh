@@ -6,6 +6,7 @@
 #
 #	path_lab SPINES RATE       hosts h0 and h1 below leaf0 and leaf1; uplinks of RATE
 #	path_collector HOST        a collector that may move flows; also restarts one
+#	                           (PATH_USER is the user that it changes to)
 #	path_scheduler MODE        between them
 #	path_flow TAG PORT FROM SECONDS [6]
 #	                           bytes of job 7 from h0 (port FROM) to h1 (port PORT);
@@ -40,7 +41,8 @@ path_lab() {
 path_collector() {
 	lab_collector "$1" "$1" --source bpf --interface e0 --log dbg \
 		--pacer-orders "ipc://$LAB_DIR/orders.sock" --wire-ports $path_range \
-		--wire-ports-dir "$LAB_DIR/bpf/$1" --metrics 127.0.0.1:9471
+		--wire-ports-dir "$LAB_DIR/bpf/$1" --metrics 127.0.0.1:9471 \
+		${PATH_USER:+--user "$PATH_USER"}
 }
 
 path_scheduler() {
@@ -49,7 +51,9 @@ path_scheduler() {
 		--http off --runtime-dir "$LAB_DIR/scheduler.run" --log dbg \
 		--kill-switch "$LAB_DIR/stop" --announce "ipc://$LAB_DIR/orders.sock" \
 		--bus "$(lab_endpoint h0),$(lab_endpoint h1)"
-	lab_wait_for 10 "antiphase-scheduler" path_ctl ping
+	lab_wait_for 10 "antiphase-scheduler" path_ctl ping || return
+	# For collectors that are not root.
+	chmod 777 "$LAB_DIR/orders.sock"
 }
 
 path_ctl() {
