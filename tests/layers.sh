@@ -19,6 +19,7 @@ policies: policies lib/base
 scheduler/core/profile: scheduler/core/profile lib/base
 scheduler/core/solve: scheduler/core/solve scheduler/core/profile lib/base
 scheduler/core/cassini: scheduler/core/cassini scheduler/core/solve scheduler/core/profile lib/base
+scheduler/core/baselines: scheduler/core/baselines scheduler/core/solve lib/base
 scheduler/core/workload: scheduler/core/workload scheduler/core/solve scheduler/core/profile engine topology lib/base
 scheduler/core/paths: scheduler/core/paths scheduler/core/workload scheduler/core/solve scheduler/core/profile topology lib/base
 scheduler/core/advise: scheduler/core engine topology lib/base
