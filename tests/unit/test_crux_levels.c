@@ -182,7 +182,7 @@ jobs_that_do_not_contend_share_the_highest_level(void **state)
 	for (uint32_t j = 0; j < MOST; j++)
 		assert_int_equal(levels[j], 0);
 	assert_near(weight, 0, 0);
-	assert_int_equal(crux_levels_find(0, NULL, 0, &defaults, NULL, NULL), 0);
+	assert_int_equal(crux_levels_find(0, NULL, 0, &defaults, levels, NULL), 0);
 }
 
 static void

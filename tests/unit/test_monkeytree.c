@@ -255,6 +255,7 @@ bad_clusters_are_refused(void **state)
 	const uint32_t workers[2] = { 3, 2 }, capacity[2] = { 3, 2 },
 		       tight[2] = { 2, 2 };
 	const uint32_t rings[1] = { 1 }, none[1] = { 0 };
+	const struct monkeytree none_at_all = { 0, 0, workers, capacity, rings, 0 };
 	uint32_t plan[2];
 
 	(void)state;
@@ -276,8 +277,9 @@ bad_clusters_are_refused(void **state)
 								rings, 0 },
 					  NODES, plan),
 			 -ENOSPC);
-	assert_int_equal(monkeytree_check(&(struct monkeytree){ 0 }), 0);
-	assert_int_equal(monkeytree_moves(&(struct monkeytree){ 0 }, plan), 0);
+	assert_int_equal(monkeytree_check(&none_at_all), 0);
+	assert_int_equal(monkeytree_moves(&none_at_all, plan), 0);
+	assert_int_equal(monkeytree_exact(&none_at_all, NODES, plan), 0);
 }
 
 int

@@ -48,7 +48,8 @@ int crux_levels_find(uint32_t n_jobs, const struct crux_edge *edges, size_t n_ed
 
 /*
  * The dynamic programming for one topological order of the jobs: stores the best levels
- * and returns their weight.  Edges must lead forward in 'order'.  Exact.
+ * and returns their weight.  Edges must lead forward in 'order', and 'n_levels' is at
+ * least 1.  Exact.
  */
 double crux_levels_of_order(uint32_t n_jobs, const struct crux_edge *edges,
 			    size_t n_edges, const uint32_t *order, uint32_t n_levels,

@@ -8,8 +8,8 @@
  *    the places that become free.  The step is taken that removes most excess per moved
  *    worker; if none does, the one that removes most fragments.
  * 2. If that ends above lambda: the jobs are packed one after the other into racks in
- *    order.  At most two jobs of a rack are then in two racks, so this succeeds if
- *    lambda is at least twice the largest ring and jobs are not longer than the racks.
+ *    order.  At most two jobs of a rack are then in other racks, too, so this succeeds
+ *    if lambda is at least twice the largest ring.
  * 3. Workers go back where that keeps all racks within lambda.
  *
  * Excess is the sum over racks of what the load is above lambda.
