@@ -19,7 +19,6 @@ policies: policies lib/base
 scheduler/core/profile: scheduler/core/profile lib/base
 scheduler/core/solve: scheduler/core/solve scheduler/core/profile lib/base
 scheduler/core/cassini: scheduler/core/cassini scheduler/core/solve scheduler/core/profile lib/base
-scheduler/core/baselines: scheduler/core/baselines scheduler/core/solve lib/base
 scheduler/core/workload: scheduler/core/workload scheduler/core/solve scheduler/core/profile engine topology lib/base
 scheduler/core/paths: scheduler/core/paths scheduler/core/workload scheduler/core/solve scheduler/core/profile topology lib/base
 scheduler/core/advise: scheduler/core engine topology lib/base
@@ -32,6 +31,7 @@ scheduler/k8s: scheduler/k8s scheduler/core topology lib
 scheduler: scheduler topology lib
 pacer: pacer lib/wire/pace.h
 sim/trace: sim/trace lib/base
+sim/baselines: sim/baselines scheduler/core/solve lib/base
 sim/cluster: sim/cluster policies engine scheduler/core topology lib/base
 sim/apps: sim/apps sim/cluster sim/trace policies lib/base
 sim/jobs: sim/jobs sim/cluster sim/trace sim/verbs.h policies scheduler/core topology lib/base

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_crux.c - Crux's intensities, paths, priorities and contention graph */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
-#include "scheduler/core/baselines/crux.h"
+#include "sim/baselines/crux.h"
 #include "tests/unit/test.h"
 
 /*
@@ -192,6 +193,100 @@ bad_problems_are_refused(void **state)
 	crux_choose_paths(&problem, NULL);
 }
 
+#define N_LINKS 8
+#define N_JOBS  6
+#define N_FLOWS 12
+#define N_PATHS 3 /* Of a flow, of two links each. */
+
+/* Whether flows of both jobs that send are on the link. */
+static bool
+is_shared(const struct crux_problem *problem, const uint32_t *choices, uint32_t a,
+	  uint32_t b, uint32_t link)
+{
+	bool is_there[2] = { false, false };
+
+	for (uint32_t f = 0; f < problem->n_flows; f++) {
+		const struct crux_flow *flow = &problem->flows[f];
+		const struct crux_path *path =
+			&problem->paths[flow->first_path + choices[f]];
+
+		for (uint32_t h = 0; flow->bytes > 0 && h < path->n_links; h++) {
+			if (problem->hops[path->first_link + h] != link)
+				continue;
+			is_there[0] |= flow->job == a;
+			is_there[1] |= flow->job == b;
+		}
+	}
+	return is_there[0] && is_there[1];
+}
+
+/* Any order of priorities; some jobs send nothing, some flows have no bytes. */
+static void
+the_contention_graph_has_the_pairs_that_share_a_link(void **state)
+{
+	double capacity_of[N_LINKS], priorities[N_JOBS], intensities[N_JOBS];
+	struct crux_job computes[N_JOBS];
+	struct crux_flow sends[N_FLOWS];
+	struct crux_path each[N_FLOWS * N_PATHS];
+	uint32_t links[N_FLOWS * N_PATHS * 2], choices[N_FLOWS];
+	const struct crux_problem problem = { capacity_of, N_LINKS, computes, N_JOBS,
+					      sends,       N_FLOWS, each,     36,
+					      links,       72 };
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 24);
+	for (int i = 0; i < 300; i++) {
+		struct crux_edge *edges;
+		size_t n = 0, n_edges;
+
+		for (uint32_t l = 0; l < N_LINKS; l++)
+			capacity_of[l] = 1;
+		for (uint32_t j = 0; j < N_JOBS; j++) {
+			computes[j] = (struct crux_job){ 1, 1, 1 };
+			priorities[j] = (double)rng_below(&rng, 4);
+			intensities[j] = rng_uniform(&rng);
+		}
+		for (uint32_t f = 0; f < N_FLOWS; f++) {
+			uint32_t job = f * (uint32_t)(1 + rng_below(&rng, 2)) / 4;
+
+			if (f && job < sends[f - 1].job)
+				job = sends[f - 1].job;
+			sends[f] = (struct crux_flow){ job, N_PATHS * f, N_PATHS,
+						       (double)rng_below(&rng, 3) };
+			choices[f] = (uint32_t)rng_below(&rng, N_PATHS);
+		}
+		for (uint32_t p = 0; p < N_FLOWS * N_PATHS; p++) {
+			each[p] = (struct crux_path){ 2 * p, 2 };
+			links[2 * p] = (uint32_t)rng_below(&rng, N_LINKS);
+			links[2 * p + 1] = (uint32_t)rng_below(&rng, N_LINKS);
+		}
+		assert_int_equal(crux_check(&problem), 0);
+		n_edges = crux_contention(&problem, choices, priorities, intensities,
+					  &edges);
+		for (uint32_t a = 0; a < N_JOBS; a++)
+			for (uint32_t b = a + 1; b < N_JOBS; b++) {
+				bool is_first = priorities[a] >= priorities[b],
+				     contend = false;
+				uint32_t high = is_first ? a : b, k = 0;
+
+				for (uint32_t l = 0; l < N_LINKS; l++)
+					contend |=
+						is_shared(&problem, choices, a, b, l);
+				if (!contend)
+					continue;
+				n++;
+				while (k < n_edges && (edges[k].high != high ||
+						       edges[k].low != a + b - high))
+					k++;
+				assert_true(k < n_edges);
+				assert_near(edges[k].weight, intensities[high], 0);
+			}
+		assert_int_equal(n_edges, n);
+		free(edges);
+	}
+}
+
 /*
  * 64 equal jobs, each from its own host of a rack with 8 uplinks: as many choose each
  * uplink, whatever was drawn before.
@@ -252,6 +347,7 @@ main(void)
 		cmocka_unit_test(jobs_choose_by_intensity_what_is_least_congested),
 		cmocka_unit_test(the_published_example_has_its_priorities),
 		cmocka_unit_test(jobs_on_a_link_contend_once),
+		cmocka_unit_test(the_contention_graph_has_the_pairs_that_share_a_link),
 		cmocka_unit_test(bad_problems_are_refused),
 		cmocka_unit_test(equal_jobs_spread_evenly),
 	};

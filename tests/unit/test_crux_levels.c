@@ -6,7 +6,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
-#include "scheduler/core/baselines/crux_levels.h"
+#include "sim/baselines/crux_levels.h"
 #include "tests/unit/test.h"
 
 #define MOST       7

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 
 #include "lib/base/rng.h"
-#include "scheduler/core/baselines/crux_pair.h"
+#include "sim/baselines/crux_pair.h"
 #include "tests/unit/test.h"
 
 /* The example of the paper, section 4.2. */

@@ -2,7 +2,7 @@
 /* test_mltcp.c - MLTCP's weights, and how a sender counts an iteration */
 #include <errno.h>
 
-#include "scheduler/core/baselines/mltcp.h"
+#include "sim/baselines/mltcp.h"
 #include "tests/unit/test.h"
 
 static void

@@ -107,7 +107,7 @@ exchange(struct coloring *c, uint32_t vertex, uint32_t a, uint32_t b)
 	while (edge != NONE) {
 		const struct edge_coloring_edge *ends = &c->ends[edge];
 		uint32_t far = ends->left == vertex ? ends->right : ends->left;
-		uint32_t next = *edge_at(c, far, b);
+		uint32_t next = *edge_at(c, far, b), swapped = a;
 
 		/* The edge gets b.  The one that has b at the far end gets a next. */
 		c->colors[edge] = b;
@@ -117,8 +117,6 @@ exchange(struct coloring *c, uint32_t vertex, uint32_t a, uint32_t b)
 			*edge_at(c, far, a) = NONE;
 		vertex = far;
 		edge = next;
-		uint32_t swapped = a;
-
 		a = b;
 		b = swapped;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mltcp.c - MLTCP's weight of a flow, by the share of its iteration that it has sent */
-#include "scheduler/core/baselines/mltcp.h"
+#include "sim/baselines/mltcp.h"
 
 #include <errno.h>
 #include <math.h>

@@ -19,11 +19,10 @@
  * depend on where it begins.  The simulation follows the map until a phase repeats
  * (then the mean is exact), or for CRUX_PAIR_ITERATIONS iterations.  Each costs O(1).
  *
- * Proposed folder: scheduler/core/baselines, for published rules that antiphase is
- * compared with; it may include lib/base and scheduler/core/solve.  Pure.
+ * Pure.
  */
-#ifndef SCHEDULER_CORE_BASELINES_CRUX_PAIR_H
-#define SCHEDULER_CORE_BASELINES_CRUX_PAIR_H
+#ifndef SIM_BASELINES_CRUX_PAIR_H
+#define SIM_BASELINES_CRUX_PAIR_H
 
 /* Chosen: the mean of a pair that never repeats is then known to about 1/4096. */
 #define CRUX_PAIR_ITERATIONS 4096

@@ -17,15 +17,15 @@
  * As published, this is done for random breadth-first topological orders, and the best
  * cut is taken.  That is the best cut of these orders, not always of the graph.
  *
- * Pure; the same seed gives the same levels.  Proposed folder: see crux_pair.h.
+ * Pure; the same seed gives the same levels.
  */
-#ifndef SCHEDULER_CORE_BASELINES_CRUX_LEVELS_H
-#define SCHEDULER_CORE_BASELINES_CRUX_LEVELS_H
+#ifndef SIM_BASELINES_CRUX_LEVELS_H
+#define SIM_BASELINES_CRUX_LEVELS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "scheduler/core/baselines/crux.h"
+#include "sim/baselines/crux.h"
 
 #define CRUX_N_LEVELS 8  /* As published: priorities of the network. */
 #define CRUX_N_ORDERS 10 /* As published. */

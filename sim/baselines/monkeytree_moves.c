@@ -19,7 +19,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/vec.h"
-#include "scheduler/core/baselines/monkeytree.h"
+#include "sim/baselines/monkeytree.h"
 
 struct plan {
 	const struct monkeytree *mt;

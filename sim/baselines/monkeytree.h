@@ -22,17 +22,14 @@
  * published, lambda is 3 or the number of spines, and a move takes 9 to 10 s a worker.
  *
  * Racks are all that is known of the fabric.  Written from the paper; its authors' code,
- * which has no license, was not used.  Pure and deterministic.  Proposed folder: see
- * crux_pair.h.
+ * which has no license, was not used.  Pure and deterministic.
  */
-#ifndef SCHEDULER_CORE_BASELINES_MONKEYTREE_H
-#define SCHEDULER_CORE_BASELINES_MONKEYTREE_H
+#ifndef SIM_BASELINES_MONKEYTREE_H
+#define SIM_BASELINES_MONKEYTREE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "scheduler/core/solve/edge_coloring.h"
 
 #define MONKEYTREE_LAMBDA 3   /* As published. */
 #define MONKEYTREE_MOVE_S 9.5 /* A worker; as published: 9 to 10 s. */
@@ -73,13 +70,5 @@ int monkeytree_exact(const struct monkeytree *mt, uint64_t max_nodes,
  * A step tries O(fragments in racks above lambda * racks * jobs) exchanges of workers.
  */
 int monkeytree_moves(const struct monkeytree *mt, uint32_t *ret_workers);
-
-/*
- * The flows between racks: each ring of a job goes once around its racks, in ascending
- * order.  Stores edges from source to destination rack, and each edge's job; both to
- * free().  Returns their number.
- */
-size_t monkeytree_flows(const struct monkeytree *mt, const uint32_t *workers,
-			struct edge_coloring_edge **ret_flows, uint32_t **ret_jobs);
 
 #endif

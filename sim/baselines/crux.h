@@ -24,11 +24,10 @@
  * Crux has no guard against starvation: its authors report that the job of lowest
  * priority lost 55 %.
  *
- * Pure; plain arrays of links and jobs, so that the simulator and the advice can use it
- * on any fabric.  Proposed folder: see crux_pair.h.
+ * Pure; plain arrays of links and jobs, for any fabric.
  */
-#ifndef SCHEDULER_CORE_BASELINES_CRUX_H
-#define SCHEDULER_CORE_BASELINES_CRUX_H
+#ifndef SIM_BASELINES_CRUX_H
+#define SIM_BASELINES_CRUX_H
 
 #include <stddef.h>
 #include <stdint.h>

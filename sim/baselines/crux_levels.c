@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* crux_levels.c - Crux's compression of priorities to the few levels of a network */
-#include "scheduler/core/baselines/crux_levels.h"
+#include "sim/baselines/crux_levels.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* crux.c - Crux's paths and priorities, as published */
-#include "scheduler/core/baselines/crux.h"
+#include "sim/baselines/crux.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/sort.h"
 #include "lib/base/vec.h"
-#include "scheduler/core/baselines/crux_pair.h"
+#include "sim/baselines/crux_pair.h"
 
 #define BITS 8.0
 #define NEAR 1e-12 /* Loads closer than this are equal. */

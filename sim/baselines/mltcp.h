@@ -20,10 +20,10 @@
  * An engine cannot change weights all the time: mltcp_step_weight() has the mean of F
  * over equal steps of r, which gives a flow the same mean weight by bytes.
  *
- * Pure.  Proposed folder: see crux_pair.h.
+ * Pure.
  */
-#ifndef SCHEDULER_CORE_BASELINES_MLTCP_H
-#define SCHEDULER_CORE_BASELINES_MLTCP_H
+#ifndef SIM_BASELINES_MLTCP_H
+#define SIM_BASELINES_MLTCP_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,7 +6,7 @@
  * is free for F = P - t of each period.  G(x), the free time before x, is piecewise
  * linear, so the end of sending is the least y with G(y) = G(begin) + network time.
  */
-#include "scheduler/core/baselines/crux_pair.h"
+#include "sim/baselines/crux_pair.h"
 
 #include <math.h>
 #include <stdbool.h>

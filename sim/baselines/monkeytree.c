@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* monkeytree.c - fragments, loads of racks, and the flows between racks */
-#include "scheduler/core/baselines/monkeytree.h"
+/* monkeytree.c - fragments, and loads of racks */
+#include "sim/baselines/monkeytree.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/vec.h"
+#include "lib/base/alloc.h"
 
 static const uint32_t *
 row_of(const struct monkeytree *mt, const uint32_t *workers, uint32_t job)
@@ -78,34 +79,4 @@ monkeytree_moved(const struct monkeytree *mt, const uint32_t *workers)
 		if (workers[i] > mt->workers[i])
 			n += workers[i] - mt->workers[i];
 	return n;
-}
-
-size_t
-monkeytree_flows(const struct monkeytree *mt, const uint32_t *workers,
-		 struct edge_coloring_edge **ret_flows, uint32_t **ret_jobs)
-{
-	VEC(struct edge_coloring_edge) flows = VEC_EMPTY;
-	VEC(uint32_t) jobs = VEC_EMPTY;
-	VEC(uint32_t) racks = VEC_EMPTY;
-
-	for (uint32_t j = 0; j < mt->n_jobs; j++) {
-		const uint32_t *row = row_of(mt, workers, j);
-
-		racks.n = 0;
-		for (uint32_t r = 0; r < mt->n_racks; r++)
-			if (row[r])
-				vec_push(&racks, r);
-		for (size_t i = 0; racks.n > 1 && i < racks.n * mt->rings[j]; i++) {
-			struct edge_coloring_edge flow = {
-				racks.items[i % racks.n], racks.items[(i + 1) % racks.n]
-			};
-
-			vec_push(&flows, flow);
-			vec_push(&jobs, j);
-		}
-	}
-	vec_free(&racks);
-	*ret_flows = flows.items;
-	*ret_jobs = jobs.items;
-	return flows.n;
 }

@@ -17,7 +17,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/vec.h"
-#include "scheduler/core/baselines/monkeytree.h"
+#include "sim/baselines/monkeytree.h"
 
 struct exact {
 	const struct monkeytree *mt;
