@@ -132,6 +132,15 @@ routes_new(struct topo *topo, uint64_t seed)
 	return r;
 }
 
+struct routes *
+routes_new_spraying(struct topo *topo, uint64_t seed)
+{
+	struct routes *r = routes_new(topo, seed);
+
+	r->spreads = r->sprays = true;
+	return r;
+}
+
 void
 routes_free(struct routes *r)
 {
@@ -296,8 +305,7 @@ choose(const struct routes *r, uint32_t v, struct route_choice *choice, uint64_t
 {
 	uint64_t index = choice->number % n;
 
-	if (!choice->is_numbered ||
-	    topo_balance(r->topo, r->tiers[v]) != TOPO_BALANCE_HASH)
+	if (!choice->is_numbered || !route_hashes(r, v))
 		return rng_mix(choice->hash + ((uint64_t)choice->port << 32) +
 			       r->switches[v]) %
 		       n;

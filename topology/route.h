@@ -45,6 +45,8 @@ struct routes;
 
 /* Takes a reference on 'topo'.  Free with routes_free(). */
 struct routes *routes_new(struct topo *topo, uint64_t seed);
+/* The same with tiers that all spray, whatever the fabric says: perfect balance. */
+struct routes *routes_new_spraying(struct topo *topo, uint64_t seed);
 void routes_free(struct routes *routes); /* Accepts NULL. */
 
 /* Number of links of the fabric. */

@@ -134,7 +134,7 @@ expand(struct graph *g, size_t i, struct route_choice *choice)
 
 	if ((was_up ? g->ends.t->all : g->ends.t->down)[v] == 0) {
 		g->states.items[i].n_paths = 1;
-	} else if (topo_balance(r->topo, r->tiers[v]) == TOPO_BALANCE_HASH) {
+	} else if (route_hashes(r, v)) {
 		const struct route_hop *hop =
 			route_choose_hop(r, g->ends.t, v, choice, &is_up);
 

@@ -38,6 +38,7 @@ struct routes {
 	uint32_t *in_links;         /* Owned.  Into host i: [first[i], first[i + 1]). */
 	struct route_table *tables; /* Owned.  By switch number; made on demand. */
 	bool spreads;               /* Some tier sprays or routes adaptively. */
+	bool sprays;                /* All do, whatever the fabric says. */
 	uint32_t *spread_places; /* Owned.  Scratch of route_paths.c; NULL: none yet. */
 };
 
@@ -82,6 +83,13 @@ struct route_choice {
 const struct route_hop *route_choose_hop(const struct routes *routes,
 					 const struct route_table *t, uint32_t v,
 					 struct route_choice *choice, bool *is_up);
+
+/* Whether switch 'v' takes one link by a hash. */
+static inline bool
+route_hashes(const struct routes *r, uint32_t v)
+{
+	return !r->sprays && topo_balance(r->topo, r->tiers[v]) == TOPO_BALANCE_HASH;
+}
 
 /*
  * True if 'hop' from switch 'v' lies on a shortest path.  'is_up' says whether
