@@ -31,13 +31,13 @@ scheduler/k8s: scheduler/k8s scheduler/core topology lib
 scheduler: scheduler topology lib
 pacer: pacer lib/wire/pace.h
 sim/trace: sim/trace lib/base
-sim/baselines: sim/baselines scheduler/core/solve lib/base
-sim/cluster: sim/cluster policies engine scheduler/core topology lib/base
+sim/baselines: sim/baselines scheduler/core topology lib/base
+sim/cluster: sim/cluster sim/baselines policies engine scheduler/core topology lib/base
 sim/apps: sim/apps sim/cluster sim/trace policies lib/base
 sim/jobs: sim/jobs sim/cluster sim/trace sim/verbs.h policies scheduler/core topology lib/base
 sim/report: sim/report lib/base
 sim/telemetry: sim/telemetry sim/run/plan.h engine scheduler/core topology lib
-sim/run: sim/run sim/telemetry sim/report sim/verbs.h engine scheduler/core topology lib/base
+sim/run: sim/run sim/baselines sim/telemetry sim/report sim/verbs.h engine scheduler/core topology lib/base
 sim/compare: sim/compare sim/run sim/report sim/verbs.h scheduler/core lib/base
 sim/replay: sim/replay sim/jobs sim/apps sim/cluster sim/trace sim/report sim/verbs.h policies scheduler/core topology lib/base
 sim/sweep: sim/sweep sim/compare/seeds.h sim/report sim/verbs.h lib/base lib/daemon
