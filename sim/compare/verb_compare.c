@@ -68,8 +68,8 @@ read_policy(struct compare *c, char *word, struct err *err)
 	policy = words_index(word, sim_policy_names);
 	if (policy < 0) {
 		err_set(err, NULL, 0, 0,
-			"there is no policy '%s'; expected none, fair, cassini or "
-			"antiphase",
+			"there is no policy '%s'; expected none, fair, cassini, "
+			"antiphase, spray, crux, crux-paths or monkeytree",
 			word);
 		err_suggest(err, word, sim_policy_names);
 		return -EINVAL;
@@ -257,8 +257,9 @@ run_compare(int argc, char **argv)
 	};
 	const struct cli_opt opts[] = {
 		CLI_OPT("policies", 'p', CLI_STR, &args.policies, "LIST",
-			"policies: none, fair, cassini, antiphase; the first is the "
-			"reference; NAME:PACING sets another pacing"),
+			"policies: none, fair, cassini, antiphase, spray, crux, "
+			"crux-paths, monkeytree; the first is the reference; "
+			"NAME:PACING sets another pacing"),
 		CLI_OPT("levers", 0, CLI_STR, &args.levers, "LIST",
 			"what antiphase may change: place, path, time, move (default: all)"),
 		CLI_OPT("seeds", 's', CLI_STR, &args.seeds, "LIST",

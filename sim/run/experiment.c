@@ -175,6 +175,7 @@ add_jobs(struct runner *r, const struct scenario *scenario, const struct sim_pla
 			error = isolated_add_placeholder(r->engine);
 			continue;
 		}
+		job.priority = planned->priority;
 		job.arrival_ns = start_ns_of(r->opts, &job, j);
 		error = routed_job_add(&job, &planned->routed, r->engine,
 				       delay_ns_of(planned, work, job.arrival_ns),

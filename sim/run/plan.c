@@ -8,9 +8,11 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
+#include "topology/route.h"
 
 const char *const sim_policy_names[N_SIM_POLICIES + 1] = {
-	"none", "fair", "cassini", "antiphase", NULL,
+	"none", "fair",       "cassini",    "antiphase", "spray",
+	"crux", "crux-paths", "monkeytree", NULL,
 };
 
 void
@@ -147,6 +149,76 @@ plan_advised(const struct scenario *scenario, struct topo *topo, struct routes *
 	return error;
 }
 
+/* ---- By a published system -------------------------------------------------------- */
+
+/* Places as under "fair", over all equally short paths at once. */
+static int
+plan_sprayed(const struct scenario *scenario, struct topo *topo,
+	     enum scenario_pacing pacing, struct sim_plan *plan, struct err *err)
+{
+	struct routes *routes = routes_new_spraying(topo, scenario->fabric.ecmp_seed);
+	int error =
+		plan_advised(scenario, topo, routes, ADVISE_FAIR, 0, pacing, plan, err);
+
+	routes_free(routes);
+	return error;
+}
+
+/* Places as under "fair", then paths and priorities for all jobs at once. */
+static int
+plan_baseline(const struct scenario *scenario, struct topo *topo, struct routes *routes,
+	      enum baseline baseline, enum scenario_pacing pacing,
+	      struct sim_plan *plan, struct err *err)
+{
+	struct baseline_job *jobs = xcalloc(plan->n + 1, sizeof *jobs);
+	int error =
+		plan_advised(scenario, topo, routes, ADVISE_FAIR, 0, pacing, plan, err);
+	size_t n = 0;
+
+	for (size_t j = 0; j < plan->n; j++) {
+		const struct work_job *work = &scenario->workload.jobs[j];
+
+		if (plan->jobs[j].is_placed)
+			jobs[n++] = (struct baseline_job){
+				.work = work,
+				.hosts = plan->jobs[j].hosts,
+				.routed = &plan->jobs[j].routed,
+				.n_gpus = (double)work->n_hosts_wanted *
+					  work->slots_per_host,
+			};
+	}
+	if (error == 0)
+		error = baseline_route(baseline, jobs, n, topo, routes,
+				       scenario->sim.seed);
+	if (error == -ENOTSUP)
+		err_set(err, scenario->file, 0, 0,
+			"monkeytree needs a fabric with two tiers of switches");
+	for (size_t j = 0, i = 0; j < plan->n; j++)
+		if (plan->jobs[j].is_placed)
+			plan->jobs[j].priority = jobs[i++].priority;
+	free(jobs);
+	return error;
+}
+
+static int
+plan_any(const struct scenario *scenario, struct topo *topo, struct routes *routes,
+	 int policy, unsigned levers, enum scenario_pacing pacing,
+	 struct sim_plan *plan, struct err *err)
+{
+	if (policy == SIM_POLICY_NONE)
+		return plan_none(scenario, topo, routes,
+				 pacing ? pacing : scenario->sim.pacing, plan, err);
+	if (policy == SIM_POLICY_SPRAY)
+		return plan_sprayed(scenario, topo, pacing, plan, err);
+	if (policy >= SIM_POLICY_BASELINE)
+		return plan_baseline(scenario, topo, routes,
+				     (enum baseline)(policy - SIM_POLICY_BASELINE),
+				     pacing, plan, err);
+	return plan_advised(scenario, topo, routes,
+			    (enum advise_policy)(policy - SIM_POLICY_ADVISE), levers,
+			    pacing, plan, err);
+}
+
 int
 sim_plan_make(const struct scenario *scenario, struct topo *topo, struct routes *routes,
 	      int policy, unsigned levers, enum scenario_pacing pacing,
@@ -157,13 +229,7 @@ sim_plan_make(const struct scenario *scenario, struct topo *topo, struct routes 
 	int error;
 
 	plan.jobs = xcalloc(plan.n, sizeof *plan.jobs);
-	if (policy == SIM_POLICY_NONE)
-		error = plan_none(scenario, topo, routes,
-				  pacing ? pacing : scenario->sim.pacing, &plan, err);
-	else
-		error = plan_advised(scenario, topo, routes,
-				     (enum advise_policy)(policy - 1), levers, pacing,
-				     &plan, err);
+	error = plan_any(scenario, topo, routes, policy, levers, pacing, &plan, err);
 	plan.solve_ns = clk_cpu_ns() - start_ns;
 	if (error < 0) {
 		sim_plan_fini(&plan);

@@ -12,16 +12,24 @@
 
 #include "scheduler/core/advise/advise.h"
 #include "scheduler/core/workload/workload_ini.h"
+#include "sim/baselines/baseline.h"
 
 struct err;
 
-/* "none", then the names of advise.h; NULL-terminated. */
-#define N_SIM_POLICIES (N_ADVISE_POLICIES + 1)
-extern const char *const sim_policy_names[N_SIM_POLICIES + 1];
-
 enum {
-	SIM_POLICY_NONE
-}; /* Number i + 1 is advise.h's i. */
+	SIM_POLICY_NONE,
+	SIM_POLICY_ADVISE, /* Number i + this: advise.h's i. */
+	SIM_POLICY_SPRAY = SIM_POLICY_ADVISE + N_ADVISE_POLICIES,
+	SIM_POLICY_BASELINE, /* Number i + this: baseline.h's i. */
+	N_SIM_POLICIES = SIM_POLICY_BASELINE + N_BASELINES,
+};
+
+/*
+ * "none", the names of advise.h, and those of systems that leave places to "fair" and
+ * change the network: "spray", perfect balance over all equally short paths, and those of
+ * baseline.h.  NULL-terminated.
+ */
+extern const char *const sim_policy_names[N_SIM_POLICIES + 1];
 
 struct sim_plan_job {
 	bool is_placed;
@@ -29,7 +37,8 @@ struct sim_plan_job {
 	uint32_t *hosts;          /* Owned. */
 	int64_t shift_ns;
 	enum engine_pacing pacing;
-	bool is_aligned; /* It starts on its grid; see experiment.h. */
+	uint8_t priority; /* As in work_job. */
+	bool is_aligned;  /* It starts on its grid; see experiment.h. */
 	/* Time that it loses by a move to its hosts, which is not simulated; 0: none. */
 	double move_lost_s;
 };
@@ -37,7 +46,8 @@ struct sim_plan_job {
 struct sim_plan {
 	struct sim_plan_job *jobs; /* Owned.  One a job of the workload. */
 	size_t n;
-	int64_t solve_ns; /* CPU time of the policy. */
+	const struct mltcp *mltcp; /* Weights of flows; NULL: they do not change. */
+	int64_t solve_ns;          /* CPU time of the policy. */
 };
 
 /*
