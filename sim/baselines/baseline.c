@@ -3,7 +3,6 @@
 #include "sim/baselines/baseline.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/base/alloc.h"
 #include "sim/baselines/crux_jobs.h"
@@ -50,10 +49,12 @@ baseline_set_paths(struct baseline_job *job, const uint32_t *numbers,
 	const size_t n = job->routed->flows.n;
 	struct work_job work = *job->work;
 	struct routed_job routed;
+	uint32_t n_changed = 0;
 	int r;
 
-	if (!n || !job->routed->paths ||
-	    memcmp(numbers, job->routed->paths, n * sizeof *numbers) == 0)
+	for (size_t f = 0; job->routed->paths && f < n; f++)
+		n_changed += numbers[f] != job->routed->paths[f];
+	if (!n_changed)
 		return 0;
 	work.paths = xmemdup(numbers, n, sizeof *numbers);
 	work.n_paths = n;
@@ -63,7 +64,7 @@ baseline_set_paths(struct baseline_job *job, const uint32_t *numbers,
 		return r;
 	routed_job_fini(job->routed);
 	*job->routed = routed;
-	job->is_changed = true;
+	job->n_changed = n_changed;
 	return 0;
 }
 
@@ -73,7 +74,7 @@ baseline_route(enum baseline baseline, struct baseline_job *jobs, size_t n,
 {
 	for (size_t j = 0; j < n; j++) {
 		jobs[j].priority = 0;
-		jobs[j].is_changed = false;
+		jobs[j].n_changed = 0;
 	}
 	if (baseline == BASELINE_MONKEYTREE)
 		return monkeytree_choose_paths(jobs, n, topo, routes);

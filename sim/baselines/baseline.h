@@ -18,7 +18,6 @@
 #ifndef SIM_BASELINES_BASELINE_H
 #define SIM_BASELINES_BASELINE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,8 +43,8 @@ struct baseline_job {
 	struct routed_job
 		*routed; /* Borrowed; its present paths, replaced by new ones. */
 	double n_gpus;
-	uint8_t priority; /* Result: higher ones send first. */
-	bool is_changed;  /* Result: some path is another one than before. */
+	uint8_t priority;   /* Result: higher ones send first. */
+	uint32_t n_changed; /* Result: flows with another path than before. */
 };
 
 /*
@@ -78,7 +77,7 @@ int baseline_n_paths(const struct baseline_job *job, size_t flow, struct routes 
 int baseline_path(const struct baseline_job *job, size_t flow, uint32_t number,
 		  struct routes *routes, uint32_t *ret_links, size_t *ret_n);
 
-/* Gives a job the paths with these numbers, by flow, and sets 'is_changed'. */
+/* Gives a job the paths with these numbers, by flow, and sets 'n_changed'. */
 int baseline_set_paths(struct baseline_job *job, const uint32_t *numbers,
 		       const struct topo *topo, struct routes *routes);
 

@@ -162,6 +162,15 @@ set_paths(const struct coloring *c, const uint32_t *colors, struct baseline_job 
 	return r;
 }
 
+bool
+monkeytree_suits(const struct topo *topo)
+{
+	for (uint32_t v = 0; v < topo_n_nodes(topo); v++)
+		if (topo_node(topo, v)->tier > 2)
+			return false;
+	return true;
+}
+
 int
 monkeytree_choose_paths(struct baseline_job *jobs, size_t n, const struct topo *topo,
 			struct routes *routes)

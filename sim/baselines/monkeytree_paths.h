@@ -14,6 +14,9 @@
 
 #include "sim/baselines/baseline.h"
 
+/* Whether the fabric has no more than two tiers of switches. */
+bool monkeytree_suits(const struct topo *topo);
+
 /* As baseline_route().  O(flows * paths), and as edge_coloring_find(). */
 int monkeytree_choose_paths(struct baseline_job *jobs, size_t n,
 			    const struct topo *topo, struct routes *routes);

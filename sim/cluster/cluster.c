@@ -450,18 +450,25 @@ move(struct loop *l, struct pol_plan *plan)
 }
 
 static void
-choose(struct loop *l)
+check_plans(const struct loop *l, uint32_t n)
 {
-	const struct augment *augment = &l->opts->work->augment;
-	uint32_t n = policy_decide(l->policy, &l->view, l->plans,
-				   augment->choose ? AUGMENT_MAX_PLANS : 1);
-	uint32_t chosen = 0;
-
 	for (uint32_t i = 0; l->opts->check && i < n; i++) {
 		const char *why = pol_plan_why_not(&l->plans[i], &l->view);
 
 		BUG_ON(why);
 	}
+}
+
+static void
+choose(struct loop *l)
+{
+	const struct cluster_work *work = l->opts->work;
+	const struct augment *augment = &work->augment;
+	uint32_t n = policy_decide(l->policy, &l->view, l->plans,
+				   augment->choose ? AUGMENT_MAX_PLANS : 1);
+	uint32_t chosen = 0;
+
+	check_plans(l, n);
 	if (n > 1)
 		chosen = augment->choose(augment->ctx, &l->view, l->plans, n);
 	if (n > 1 && augment->judge)

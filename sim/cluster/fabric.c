@@ -9,6 +9,7 @@
 #include "lib/base/err.h"
 #include "lib/base/rng.h"
 #include "lib/base/unionfind.h"
+#include "sim/baselines/monkeytree_paths.h"
 #include "sim/cluster/fabric_priv.h"
 #include "sim/cluster/steady.h"
 #include "topology/route.h"
@@ -16,8 +17,10 @@
 
 #define MAX_REMEMBERED 16384
 
-const char *const fabric_augment_names[] = { "none",         "cassini",   "antiphase",
-					     "cassini-once", "dedicated", NULL };
+const char *const fabric_augment_names[] = {
+	"none",  "cassini", "antiphase",  "cassini-once", "dedicated",
+	"spray", "crux",    "crux-paths", "monkeytree",   NULL
+};
 
 bool
 fabric_pulls(const struct fabric *fabric, enum advise_lever lever)
@@ -266,6 +269,9 @@ find_placed(struct fabric *fabric, const struct pol_view *view)
 		fabric_paths_set(fabric->paths, fabric->there.items, fabric->there.n);
 		fabric->counts.n_path_changes += fabric_paths_improve(fabric->paths);
 	}
+	if (fabric->baseline)
+		fabric->counts.n_path_changes +=
+			fabric_baseline_route(fabric->baseline, fabric);
 }
 
 /* ---- Components ------------------------------------------------------------------ */
@@ -467,6 +473,9 @@ fabric_new(const struct pol_cluster *cluster, struct topo *topo,
 		return err_set(err, NULL, 0, 0,
 			       "the fabric has %zu hosts, the cluster %u nodes",
 			       n_hosts, cluster->n_nodes);
+	if (opts->augment == FABRIC_MONKEYTREE && !monkeytree_suits(topo))
+		return err_set(err, NULL, 0, 0,
+			       "monkeytree needs a fabric with two tiers of switches");
 	fabric = xcalloc(1, sizeof *fabric);
 	fabric->opts = *opts;
 	if (!fabric->opts.max_remembered)
@@ -476,9 +485,14 @@ fabric_new(const struct pol_cluster *cluster, struct topo *topo,
 	fabric->n_jobs = n_jobs;
 	fabric->topo = topo;
 	fabric->hosts = hosts;
-	fabric->routes = routes_new(topo, opts->seed);
+	fabric->routes = opts->augment == FABRIC_SPRAY
+				 ? routes_new_spraying(topo, opts->seed)
+				 : routes_new(topo, opts->seed);
 	if (fabric_pulls(fabric, ADVISE_PATH) && routes_all_hash(fabric->routes))
 		fabric->paths = fabric_paths_new(topo, fabric->routes, opts->seed);
+	fabric->baseline = fabric_baseline_new(opts->augment);
+	if (opts->augment == FABRIC_MONKEYTREE && opts->may_move)
+		fabric->moves = fabric_moves_new(cluster, topo, hosts);
 	fabric->placed = xcalloc(n_jobs + 1, sizeof *fabric->placed);
 	fabric->sum_bps = xcalloc(topo_n_links(topo) + 1, sizeof *fabric->sum_bps);
 	fabric->first = xcalloc(topo_n_links(topo) + 1, sizeof *fabric->first);
@@ -492,6 +506,8 @@ fabric_free(struct fabric *fabric)
 	if (!fabric)
 		return;
 	fabric_paths_free(fabric->paths);
+	fabric_baseline_free(fabric->baseline);
+	fabric_moves_free(fabric->moves);
 	for (size_t i = 0; i < fabric->n_jobs; i++)
 		take_away(&fabric->placed[i]);
 	fabric_forget_all(fabric);

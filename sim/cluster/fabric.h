@@ -61,6 +61,16 @@ enum fabric_augment {
 	 */
 	FABRIC_CASSINI_ONCE,
 	FABRIC_DEDICATED, /* No contention: a bound that nothing can beat. */
+	FABRIC_SPRAY,     /* As NONE, over all equally short paths at once. */
+	/*
+	 * As NONE, with paths, priorities, moves and weights as published: see
+	 * sim/baselines/baseline.h and fabric_baseline.h.
+	 */
+	FABRIC_CRUX,
+	FABRIC_CRUX_PATHS,
+	FABRIC_MONKEYTREE,
+	FABRIC_MLTCP,
+	FABRIC_MLTCP_TEXT,
 };
 
 extern const char *const fabric_augment_names[]; /* "none", ...; ends with NULL. */
@@ -81,6 +91,7 @@ struct fabric_opts {
 	uint32_t max_iterations;
 	size_t max_remembered; /* Components; 0: 16384. */
 	bool measure;          /* For fabric_times(); takes longer. */
+	bool may_move;         /* MonkeyTree moves jobs (fabric_monkeytree.h). */
 };
 
 struct fabric_counts {
@@ -97,6 +108,7 @@ struct fabric_counts {
 	uint64_t n_moves;          /* Of running jobs. */
 	uint64_t n_starts_moved;   /* Starts on other nodes than the policy's. */
 	double moved_lost_s;       /* By moves of running jobs, in all. */
+	uint64_t n_nodes_moved;    /* Nodes that MonkeyTree's moves left. */
 	uint64_t n_windows;        /* Runs of a window. */
 	double window_error;       /* Root mean square of their errors. */
 };

@@ -201,6 +201,16 @@ choose(void *ctx, const struct pol_view *view, const struct pol_plan *plans, uin
 	return chosen;
 }
 
+static void
+move_monkeytree(void *ctx, const struct pol_view *view, struct pol_plan *plan,
+		double *lost_s)
+{
+	struct fabric *fabric = ctx;
+
+	fabric->counts.n_nodes_moved +=
+		fabric_monkeytree_move(fabric->monkeytree, view, plan, lost_s);
+}
+
 struct cluster_work
 fabric_work(struct fabric *fabric)
 {
@@ -215,6 +225,8 @@ fabric_work(struct fabric *fabric)
 		.augment = { .ctx = fabric,
 			     .choose = chooses ? choose : NULL,
 			     .judge = fabric->paths && chooses ? judge : NULL },
-		.move = fabric_pulls(fabric, ADVISE_MOVE) ? fabric_move : NULL,
+		.move = fabric->monkeytree                  ? move_monkeytree
+			: fabric_pulls(fabric, ADVISE_MOVE) ? fabric_move
+							    : NULL,
 	};
 }

@@ -7,6 +7,8 @@
  *	fabric_choose.c  the choice among plans, and the interface to the cluster
  *	fabric_paths.c   paths of the jobs' flows
  *	fabric_move.c    moves of running jobs
+ *	fabric_baseline.c, fabric_monkeytree.c
+ *	                 paths, priorities and moves of published systems
  */
 #ifndef SIM_CLUSTER_FABRIC_PRIV_H
 #define SIM_CLUSTER_FABRIC_PRIV_H
@@ -15,6 +17,8 @@
 #include "scheduler/core/advise/advise.h"
 #include "scheduler/core/advise/moves.h"
 #include "sim/cluster/fabric.h"
+#include "sim/cluster/fabric_baseline.h"
+#include "sim/cluster/fabric_monkeytree.h"
 #include "sim/cluster/fabric_paths.h"
 #include "sim/cluster/steady.h"
 #include "sim/cluster/window.h"
@@ -48,8 +52,11 @@ struct fabric {
 	struct topo *topo;
 	struct routes *routes;
 	const uint32_t *hosts;
-	struct fabric_paths *paths; /* NULL: all flows are hashed. */
-	struct placed *placed;      /* By job. */
+	struct fabric_paths *paths;           /* NULL: antiphase chooses no paths. */
+	struct fabric_baseline *baseline;     /* NULL: no published system does. */
+	struct fabric_monkeytree *monkeytree; /* NULL: it moves no job. */
+	const struct mltcp *mltcp;            /* Weights; NULL: they do not change. */
+	struct placed *placed;                /* By job. */
 	VEC(struct placed *) tried; /* Places that plans would give jobs; owned. */
 	VEC(struct placed *) there; /* By id; of the view, or a plan. */
 	VEC(uint32_t) parents;      /* By position in 'there', as the next. */

@@ -8,6 +8,7 @@
 #include "sim/cluster/fabric_priv.h"
 #include "sim/cluster/steady.h"
 #include "sim/cluster/window.h"
+#include "topology/route.h"
 #include "topology/topo.h"
 
 #define uthash_fatal(msg) BUG("uthash: %s", msg)
@@ -262,12 +263,25 @@ pacing_of(enum fabric_augment augment)
 		return ENGINE_PACE_REALIGN;
 	case FABRIC_ANTIPHASE:
 		return ENGINE_PACE_GATE;
-	case FABRIC_NONE:
-	case FABRIC_CASSINI_ONCE:
-	case FABRIC_DEDICATED:
+	default:
 		break;
 	}
 	return ENGINE_PACE_FREE;
+}
+
+static bool
+seeks_shifts(const struct fabric *fabric)
+{
+	switch (fabric->opts.augment) {
+	case FABRIC_CASSINI:
+	case FABRIC_CASSINI_ONCE:
+		return true;
+	case FABRIC_ANTIPHASE:
+		return fabric->members.n <= FABRIC_MANY &&
+		       fabric_pulls(fabric, ADVISE_TIME);
+	default:
+		return false;
+	}
 }
 
 /* Runs the members, and remembers the result. */
@@ -278,10 +292,8 @@ solve(struct fabric *fabric, struct known *known)
 	struct outcome chance = new_outcome(fabric), shifted = new_outcome(fabric);
 	struct outcome *best = &chance;
 	bool is_antiphase = fabric->opts.augment == FABRIC_ANTIPHASE;
-	bool seeks = fabric->opts.augment != FABRIC_NONE &&
-		     !(is_antiphase &&
-		       (n > FABRIC_MANY || !fabric_pulls(fabric, ADVISE_TIME)));
-	struct joint_result *result = seeks ? find_shifts(fabric, &known->is) : NULL;
+	struct joint_result *result =
+		seeks_shifts(fabric) ? find_shifts(fabric, &known->is) : NULL;
 
 	fabric->counts.n_solved++;
 	known->is.has_loop = result && result->gave_up;
@@ -326,6 +338,9 @@ forget(struct fabric *fabric, struct known *known)
 static void
 make_key(struct fabric *fabric)
 {
+	const bool has_paths =
+		(fabric->paths || fabric->baseline) && routes_all_hash(fabric->routes);
+
 	fabric->key.n = 0;
 	for (size_t i = 0; i < fabric->members.n; i++) {
 		const struct placed *placed = fabric->members.items[i];
@@ -336,7 +351,8 @@ make_key(struct fabric *fabric)
 		vec_push(&fabric->key, job->n_hosts_wanted);
 		for (uint32_t h = 0; h < job->n_hosts_wanted; h++)
 			vec_push(&fabric->key, job->hosts[h]);
-		for (size_t f = 0; fabric->paths && f < placed->routed.flows.n; f++)
+		vec_push(&fabric->key, job->priority);
+		for (size_t f = 0; has_paths && f < placed->routed.flows.n; f++)
 			vec_push(&fabric->key, placed->routed.paths[f]);
 	}
 }

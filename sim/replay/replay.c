@@ -234,10 +234,13 @@ make_work(struct joblist *list, const struct policy_spec *spec,
 		return r;
 	}
 	if (opts->topo) {
-		int r = fabric_new(&opts->cluster, opts->topo, opts->catalog->models,
-				   opts->model_of, list->n, &opts->fabric, ret_fabric,
-				   err);
+		struct fabric_opts fabric_opts = opts->fabric;
+		int r;
 
+		/* A planner has its own state of nodes. */
+		fabric_opts.may_move = spec->place != NULL;
+		r = fabric_new(&opts->cluster, opts->topo, opts->catalog->models,
+			       opts->model_of, list->n, &fabric_opts, ret_fabric, err);
 		for (size_t i = 0; i < list->n; i++)
 			list->jobs[i].skew =
 				model_catalog_skew(opts->catalog, opts->model_of[i]);

@@ -63,6 +63,7 @@ put_fabric(const struct fabric_counts *counts, uint64_t n_others, struct jsonw *
 	jsonw_int(w, "n_moves", (int64_t)counts->n_moves);
 	jsonw_int(w, "n_starts_moved", (int64_t)counts->n_starts_moved);
 	jsonw_num(w, "moved_lost_s", counts->moved_lost_s);
+	jsonw_int(w, "n_nodes_moved", (int64_t)counts->n_nodes_moved);
 	jsonw_int(w, "max_jobs", counts->max_jobs);
 	jsonw_num(w, "max_error", counts->max_error);
 	jsonw_num(w, "window_error", counts->window_error);

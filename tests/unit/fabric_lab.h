@@ -39,7 +39,7 @@ static struct work_model models[] = {
 };
 
 /* Leaves with one uplink each. */
-static struct topo *
+static inline struct topo *
 lab_topo(uint32_t n_leaves, uint32_t hosts_per_leaf)
 {
 	const struct gen_leaf_spine options = { .n_leaves = n_leaves,
