@@ -66,6 +66,15 @@ flow_is_sound(const struct engine *e, const struct engine_flow *flow,
 }
 
 static bool
+weights_are_sound(const struct engine_segment *seg)
+{
+	return !seg->n_steps ||
+	       (seg->n_steps <= ENGINE_MAX_STEPS && seg->first_weight > 0 &&
+		seg->last_weight > 0 && isfinite(seg->first_weight) &&
+		isfinite(seg->last_weight));
+}
+
+static bool
 job_is_sound(const struct engine *e, const struct engine_job *job)
 {
 	double longest_ns = 0; /* Of the segment, without contention. */
@@ -80,7 +89,8 @@ job_is_sound(const struct engine *e, const struct engine_job *job)
 		const struct engine_segment *seg = &job->segments[i];
 		double isolated_ns = 0;
 
-		if (seg->compute_ns < 0 || seg->flows_offset_ns < 0)
+		if (seg->compute_ns < 0 || seg->flows_offset_ns < 0 ||
+		    !weights_are_sound(seg))
 			return false;
 		for (uint32_t f = 0; f < seg->n_flows; f++)
 			if (!flow_is_sound(e, &seg->flows[f], &isolated_ns))
@@ -104,6 +114,8 @@ engine_add_job(struct engine *e, const struct engine_job *spec, uint32_t *ret_jo
 		return -EINVAL;
 	job = job_new(e, id, spec);
 	vec_push(&e->jobs, job);
+	for (uint32_t i = 0; i < job->n_segments; i++)
+		e->has_steps |= job->segments[i].steps != NULL;
 	e->fluid.is_stale = true;
 	event_queue_reserve(&e->queue, id + 1);
 	event_queue_set(&e->queue, id, min_of(job->start_ns, job->stop_ns));
@@ -181,7 +193,9 @@ settle(struct engine *e)
 	for (size_t i = 0; i < fl->changed.n; i++) {
 		uint32_t f = fl->changed.items[i];
 
-		event_queue_lower(&e->queue, fl->flows[f].owner, fl->finish_ns[f]);
+		event_queue_lower(&e->queue, fl->flows[f].owner,
+				  e->has_steps ? job_flow_due_ns(e, f)
+					       : fl->finish_ns[f]);
 	}
 	if (e->measure)
 		measure_batch(e->measure, e);

@@ -36,6 +36,8 @@
 struct engine;
 
 #define ENGINE_NEVER INT64_MAX /* A time that never comes. */
+/* Each costs an event a flow.  Chosen: far more than a weight needs. */
+#define ENGINE_MAX_STEPS 1024
 
 struct engine_flow {
 	const uint32_t *links; /* Borrowed until engine_add_job() returns. */
@@ -50,6 +52,12 @@ struct engine_segment {
 	int64_t flows_offset_ns;         /* Flows start this long after the segment. */
 	const struct engine_flow *flows; /* Borrowed as above. */
 	uint32_t n_flows;
+	/*
+	 * Factors, above 0, of its flows' weights at their first and last byte, linear in
+	 * the bytes sent: in 'n_steps' equal steps, each with its mean.  0 steps: 1.
+	 */
+	double first_weight, last_weight;
+	uint32_t n_steps; /* At most ENGINE_MAX_STEPS. */
 };
 
 /* How a job keeps to its time-shift after the first iteration. */
@@ -99,8 +107,8 @@ struct engine_observer {
 	void (*on_sent)(void *ctx, uint32_t job, uint32_t flow, double start_ns,
 			double end_ns, double rate_bps, double ecn_packets);
 	/*
-	 * MLTCP and the like: returns a factor, above 0, for the weights of a job's
-	 * flows in its next segment.
+	 * Returns a factor, above 0, for the weights of a job's flows in its next
+	 * segment.
 	 */
 	double (*flow_weight)(void *ctx, uint32_t job, uint64_t iteration,
 			      uint32_t segment);

@@ -127,6 +127,11 @@ fluid_set_weight(struct fluid *fl, uint32_t flow, double weight)
 	fl->has_new_weights = true;
 	fl->flows[flow].weight = weight;
 	fl->flows[flow].cap_level = fl->specs[flow].cap_bps / weight;
+	if (!fl->flows[flow].is_active)
+		return;
+	/* As if it had left its links and come again, with what it has left. */
+	fluid_leave_links(fl, flow);
+	fluid_enter(fl, flow);
 }
 
 void

@@ -256,7 +256,7 @@ fluid_alone_ns(const struct fluid *fl, uint32_t flow)
 	return fl->specs[flow].work / fl->specs[flow].cap_bps;
 }
 
-/* Takes effect at the flow's next start; the flow must not be active. */
+/* Also of an active flow. */
 void fluid_set_weight(struct fluid *fl, uint32_t flow, double weight);
 
 /*

@@ -23,7 +23,12 @@ copy_segment(struct engine *e, struct job *job, uint32_t i,
 	seg->offset_ns = (double)spec->flows_offset_ns;
 	seg->first_flow = e->fluid.n_flows;
 	seg->n_flows = spec->n_flows;
-	if (e->observer.flow_weight && spec->n_flows)
+	seg->first_weight = spec->first_weight;
+	seg->last_weight = spec->last_weight;
+	seg->n_steps = spec->n_steps;
+	if (spec->n_steps && spec->n_flows)
+		seg->steps = xcalloc(spec->n_flows, sizeof *seg->steps);
+	if ((e->observer.flow_weight || seg->steps) && spec->n_flows)
 		seg->flow_weights = xcalloc(spec->n_flows, sizeof *seg->flow_weights);
 	for (uint32_t f = 0; f < spec->n_flows; f++) {
 		const struct engine_flow *flow = &spec->flows[f];
@@ -58,6 +63,7 @@ job_new(struct engine *e, uint32_t id, const struct engine_job *spec)
 	job->deadband_ns = job->grid_ns * (spec->deadband_frac > 0 ? spec->deadband_frac
 								   : DEADBAND_FRAC);
 	job->end_ns = -1;
+	job->weight_factor = 1;
 	return job;
 }
 
@@ -78,8 +84,10 @@ job_free(struct job *job)
 {
 	if (!job)
 		return;
-	for (uint32_t i = 0; job->segments && i < job->n_segments; i++)
+	for (uint32_t i = 0; job->segments && i < job->n_segments; i++) {
 		free(job->segments[i].flow_weights);
+		free(job->segments[i].steps);
+	}
 	free(job->segments);
 	vec_free(&job->gate_links);
 	forget_point(job);
@@ -103,6 +111,34 @@ private_ns(const struct engine *e, const struct job *job)
 	return longest_ns;
 }
 
+/* The weight that a flow of the segment has in its step. */
+static double
+step_weight(const struct job *job, const struct segment *seg, uint32_t i)
+{
+	double weight = seg->flow_weights[i] * job->weight_factor;
+
+	if (!seg->steps)
+		return weight;
+	return weight *
+	       (seg->first_weight + (seg->last_weight - seg->first_weight) *
+					    (seg->steps[i] + 0.5) / seg->n_steps);
+}
+
+/* Sets the step and the weight of a flow that starts with this share to send. */
+static void
+set_weight(struct engine *e, const struct job *job, struct segment *seg, uint32_t i,
+	   double left)
+{
+	/* A flow at the end of a step is in the next one. */
+	double step = floor((1 - left) * seg->n_steps + 1e-9);
+
+	if (seg->steps)
+		seg->steps[i] = step < seg->n_steps ? (uint32_t)step : seg->n_steps - 1;
+	if (seg->flow_weights)
+		fluid_set_weight(&e->fluid, seg->first_flow + i,
+				 step_weight(job, seg, i));
+}
+
 static void
 start_flows(struct engine *e, struct job *job)
 {
@@ -114,7 +150,7 @@ start_flows(struct engine *e, struct job *job)
 	job->is_admitted = false;
 	job->send_ns = e->now_ns;
 	job->private_end_ns = e->now_ns + private_ns(e, job);
-	if (seg->flow_weights)
+	if (e->observer.flow_weight)
 		factor = e->observer.flow_weight(e->observer.ctx, job->id,
 						 job->n_iterations, job->segment);
 	BUG_ON(!(factor > 0));
@@ -126,8 +162,7 @@ start_flows(struct engine *e, struct job *job)
 
 		if (fluid_is_private(fl, f) || fl->specs[f].work == 0)
 			continue;
-		if (seg->flow_weights)
-			fluid_set_weight(fl, f, seg->flow_weights[i] * factor);
+		set_weight(e, job, seg, i, job->left ? job->left[i] : 1);
 		if (!job->left)
 			fluid_start(fl, f, e->now_ns);
 		else if (job->left[i] > 0)
@@ -161,8 +196,8 @@ begin_segment(struct engine *e, struct job *job, uint32_t segment)
 	job->is_steered = false;
 	job->private_end_ns = 0;
 	/* Private flows are never delayed, so they need no events. */
-	if (seg->n_flows && !seg->n_shared && job->is_told && !seg->flow_weights &&
-	    job->pacing != ENGINE_PACE_STEER) {
+	if (seg->n_flows && !seg->n_shared && job->is_told &&
+	    !e->observer.flow_weight && job->pacing != ENGINE_PACE_STEER) {
 		job->is_sent = true;
 		job->private_end_ns = job->send_ns + seg->private_ns;
 	}
@@ -196,6 +231,42 @@ end_flow(struct engine *e, struct job *job, uint32_t f)
 		gate_flow_end(e, f);
 	fluid_stop(&e->fluid, f);
 	job->n_left--;
+}
+
+double
+job_flow_due_ns(const struct engine *e, uint32_t f)
+{
+	const struct fluid_flow *flow = &e->fluid.flows[f];
+	const struct job *job = e->jobs.items[flow->owner];
+	const struct segment *seg = &job->segments[job->segment];
+	uint32_t step;
+
+	if (!seg->steps || !flow->is_active || !(flow->rate_bps > 0))
+		return e->fluid.finish_ns[f];
+	step = seg->steps[f - seg->first_flow] + 1;
+	return e->fluid.finish_ns[f] - (double)(seg->n_steps - step) / seg->n_steps *
+					       e->fluid.specs[f].work / flow->rate_bps;
+}
+
+/* Begins the next step of those flows that are due; returns when the next one is. */
+static double
+step_flows(struct engine *e, struct segment *seg, const struct job *job)
+{
+	double limit_ns = e->now_ns + ENGINE_BATCH_NS, next_ns = INFINITY;
+
+	for (uint32_t i = 0; i < seg->n_flows; i++) {
+		uint32_t f = seg->first_flow + i, before = seg->steps[i];
+
+		if (!e->fluid.flows[f].is_active)
+			continue;
+		while (seg->steps[i] + 1 < seg->n_steps &&
+		       job_flow_due_ns(e, f) <= limit_ns)
+			seg->steps[i]++;
+		next_ns = min_of(next_ns, job_flow_due_ns(e, f));
+		if (seg->steps[i] != before)
+			fluid_set_weight(&e->fluid, f, step_weight(job, seg, i));
+	}
+	return next_ns;
 }
 
 /* Ends those flows that are due; returns when the next one is. */
@@ -326,6 +397,8 @@ advance_segment(struct engine *e, struct job *job, uint64_t *n_events)
 
 		next_ns = reap_flows(e, job);
 		*n_events += n_left - job->n_left;
+		if (job->n_left && job->segments[job->segment].steps)
+			return step_flows(e, &job->segments[job->segment], job);
 		if (job->n_left)
 			return next_ns;
 	}
@@ -395,7 +468,7 @@ job_refresh(struct engine *e, struct job *job)
 	struct fluid *fl = &e->fluid;
 	bool was_private = job->state == JOB_RUNNING && job->is_sent &&
 			   job->private_end_ns > e->now_ns;
-	const struct segment *now = &job->segments[job->segment];
+	struct segment *now = &job->segments[job->segment];
 
 	if (job->state == JOB_LEFT)
 		return;
@@ -414,9 +487,8 @@ job_refresh(struct engine *e, struct job *job)
 		}
 		if (end_ns <= e->now_ns)
 			continue;
-		if (now->flow_weights)
-			fluid_set_weight(fl, f,
-					 now->flow_weights[i] * job->weight_factor);
+		set_weight(e, job, now, i,
+			   (end_ns - e->now_ns) / fluid_alone_ns(fl, f));
 		fluid_start_midway(fl, f, end_ns);
 		if (job->pacing == ENGINE_PACE_GATE)
 			gate_flow_start(e, f);

@@ -35,7 +35,8 @@ engine_state_size(const struct engine *e)
 
 		n += N_OF_JOB;
 		for (uint32_t s = 0; s < job->n_segments; s++)
-			n += job->segments[s].n_flows;
+			n += job->segments[s].n_flows *
+			     (job->segments[s].steps ? 2 : 1);
 	}
 	return n;
 }
@@ -68,7 +69,14 @@ engine_state(const struct engine *e, double *ret_state)
 				 : 0;
 		*out++ = job->is_gated ? job->n_overtaken : 0;
 		for (uint32_t s = 0; s < job->n_segments; s++)
-			for (uint32_t f = 0; f < job->segments[s].n_flows; f++)
-				*out++ = flow_state(e, job->segments[s].first_flow + f);
+			for (uint32_t f = 0; f < job->segments[s].n_flows; f++) {
+				uint32_t flow = job->segments[s].first_flow + f;
+
+				*out++ = flow_state(e, flow);
+				if (job->segments[s].steps)
+					*out++ = e->fluid.flows[flow].is_active
+							 ? job->segments[s].steps[f]
+							 : 0;
+			}
 	}
 }
