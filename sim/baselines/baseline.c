@@ -6,6 +6,7 @@
 
 #include "lib/base/alloc.h"
 #include "sim/baselines/crux_jobs.h"
+#include "sim/baselines/mltcp.h"
 #include "sim/baselines/monkeytree_paths.h"
 #include "topology/route.h"
 
@@ -76,7 +77,27 @@ baseline_route(enum baseline baseline, struct baseline_job *jobs, size_t n,
 		jobs[j].priority = 0;
 		jobs[j].n_changed = 0;
 	}
-	if (baseline == BASELINE_MONKEYTREE)
+	switch (baseline) {
+	case BASELINE_CRUX:
+	case BASELINE_CRUX_PATHS:
+		return crux_choose(jobs, n, topo, routes, baseline == BASELINE_CRUX,
+				   seed);
+	case BASELINE_MONKEYTREE:
 		return monkeytree_choose_paths(jobs, n, topo, routes);
-	return crux_choose(jobs, n, topo, routes, baseline == BASELINE_CRUX, seed);
+	default:
+		return 0;
+	}
+}
+
+const struct mltcp *
+baseline_mltcp(enum baseline baseline)
+{
+	switch (baseline) {
+	case BASELINE_MLTCP:
+		return &mltcp_of_code;
+	case BASELINE_MLTCP_TEXT:
+		return &mltcp_of_text;
+	default:
+		return NULL;
+	}
 }

@@ -4,6 +4,8 @@
  *
  *	crux        paths and priorities (crux.h)
  *	crux-paths  its paths alone, the form in which MonkeyTree's paper compares with it
+ *	mltcp       weights of flows (mltcp.h) of its authors' code; nothing to choose
+ *	mltcp-text  the same with the parameters of the paper's text
  *	monkeytree  paths by edge coloring (monkeytree_paths.h); its moves are in
  *	            sim/cluster, which knows when jobs may move
  *
@@ -32,6 +34,8 @@ enum baseline {
 	BASELINE_CRUX,
 	BASELINE_CRUX_PATHS,
 	BASELINE_MONKEYTREE,
+	BASELINE_MLTCP,
+	BASELINE_MLTCP_TEXT,
 	N_BASELINES,
 };
 
@@ -53,6 +57,11 @@ struct baseline_job {
  */
 int baseline_route(enum baseline baseline, struct baseline_job *jobs, size_t n,
 		   const struct topo *topo, struct routes *routes, uint64_t seed);
+
+struct mltcp;
+
+/* The weights of a system's flows; NULL: they do not change. */
+const struct mltcp *baseline_mltcp(enum baseline baseline);
 
 /* ------ Between the files ------ */
 

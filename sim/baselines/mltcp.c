@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <math.h>
 
+#include "scheduler/core/workload/workload.h"
+
 const struct mltcp mltcp_of_code = { .slope = 4.0, .intercept = 0.25 };
-const struct mltcp mltcp_of_paper = { .slope = 1.75, .intercept = 0.25 };
+const struct mltcp mltcp_of_text = { .slope = 1.75, .intercept = 0.25 };
 
 int
 mltcp_check(const struct mltcp *params)
@@ -23,22 +25,22 @@ mltcp_weight(const struct mltcp *params, double sent_frac)
 	return params->slope * fmin(fmax(sent_frac, 0), 1) + params->intercept;
 }
 
-double
-mltcp_step_weight(const struct mltcp *params, uint32_t step, uint32_t n_steps)
+void
+mltcp_weigh(const struct mltcp *params, struct work_segment *segments, size_t n)
 {
-	/* F is linear, so its mean is its value in the middle. */
-	return mltcp_weight(params, (step + 0.5) / n_steps);
-}
+	double all_bytes = 0, sent_bytes = 0;
 
-double
-mltcp_sent(struct mltcp_sender *sender, double bytes, int64_t now_ns)
-{
-	double gap_ns = (double)(now_ns - sender->last_ns);
+	for (size_t i = 0; i < n; i++)
+		all_bytes += segments[i].nic_bytes;
+	for (size_t i = 0; i < n; i++) {
+		struct work_segment *segment = &segments[i];
+		double share = segment->nic_bytes / all_bytes;
 
-	if (!sender->has_sent || gap_ns > MLTCP_GAP_FRAC * (double)sender->compute_ns)
-		sender->sent_bytes = 0;
-	sender->has_sent = true;
-	sender->last_ns = now_ns;
-	sender->sent_bytes += bytes;
-	return fmin(sender->sent_bytes / sender->iteration_bytes, 1);
+		if (!(segment->nic_bytes > 0))
+			continue;
+		segment->first_weight = mltcp_weight(params, sent_bytes / all_bytes);
+		sent_bytes += segment->nic_bytes;
+		segment->last_weight = mltcp_weight(params, sent_bytes / all_bytes);
+		segment->n_steps = (uint32_t)ceil(share * MLTCP_N_STEPS - 1e-9);
+	}
 }

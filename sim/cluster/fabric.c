@@ -9,6 +9,8 @@
 #include "lib/base/err.h"
 #include "lib/base/rng.h"
 #include "lib/base/unionfind.h"
+#include "sim/baselines/baseline.h"
+#include "sim/baselines/mltcp.h"
 #include "sim/baselines/monkeytree_paths.h"
 #include "sim/cluster/fabric_priv.h"
 #include "sim/cluster/steady.h"
@@ -17,10 +19,10 @@
 
 #define MAX_REMEMBERED 16384
 
-const char *const fabric_augment_names[] = {
-	"none",  "cassini", "antiphase",  "cassini-once", "dedicated",
-	"spray", "crux",    "crux-paths", "monkeytree",   NULL
-};
+const char *const fabric_augment_names[] = { "none",         "cassini",    "antiphase",
+					     "cassini-once", "dedicated",  "spray",
+					     "crux",         "crux-paths", "monkeytree",
+					     "mltcp",        "mltcp-text", NULL };
 
 bool
 fabric_pulls(const struct fabric *fabric, enum advise_lever lever)
@@ -108,6 +110,9 @@ put(struct fabric *fabric, uint32_t id, const struct pol_piece *pieces,
 		return r;
 	r = work_model_make_job(model, flows.nic_bytes, line_bps, &placed->job);
 	collective_flows_fini(&flows);
+	if (r == 0 && fabric->mltcp)
+		mltcp_weigh(fabric->mltcp, placed->job.segments,
+			    placed->job.n_segments);
 	if (r == 0)
 		r = routed_job_make(&placed->job, placed->job.hosts, fabric->topo,
 				    fabric->routes, &placed->routed);
@@ -490,6 +495,7 @@ fabric_new(const struct pol_cluster *cluster, struct topo *topo,
 				 : routes_new(topo, opts->seed);
 	if (fabric_pulls(fabric, ADVISE_PATH) && routes_all_hash(fabric->routes))
 		fabric->paths = fabric_paths_new(topo, fabric->routes, opts->seed);
+	fabric->mltcp = fabric_baseline_mltcp(opts->augment);
 	fabric->baseline = fabric_baseline_new(opts->augment);
 	if (opts->augment == FABRIC_MONKEYTREE && opts->may_move)
 		fabric->moves = fabric_moves_new(cluster, topo, hosts);

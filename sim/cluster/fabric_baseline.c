@@ -31,6 +31,12 @@ find_system(enum fabric_augment augment, enum baseline *ret_baseline)
 	case FABRIC_MONKEYTREE:
 		*ret_baseline = BASELINE_MONKEYTREE;
 		return true;
+	case FABRIC_MLTCP:
+		*ret_baseline = BASELINE_MLTCP;
+		return true;
+	case FABRIC_MLTCP_TEXT:
+		*ret_baseline = BASELINE_MLTCP_TEXT;
+		return true;
 	default:
 		return false;
 	}
@@ -42,11 +48,19 @@ fabric_baseline_new(enum fabric_augment augment)
 	struct fabric_baseline *b;
 	enum baseline is;
 
-	if (!find_system(augment, &is))
+	if (!find_system(augment, &is) || baseline_mltcp(is))
 		return NULL;
 	b = xcalloc(1, sizeof *b);
 	b->is = is;
 	return b;
+}
+
+const struct mltcp *
+fabric_baseline_mltcp(enum fabric_augment augment)
+{
+	enum baseline is;
+
+	return find_system(augment, &is) ? baseline_mltcp(is) : NULL;
 }
 
 void

@@ -15,7 +15,12 @@
 
 struct fabric_baseline;
 
-/* NULL: the augmentation is none of these systems.  Free with fabric_baseline_free(). */
+struct mltcp;
+
+/* The weights of flows under this augmentation; NULL: they do not change. */
+const struct mltcp *fabric_baseline_mltcp(enum fabric_augment augment);
+
+/* NULL: the augmentation chooses no paths as published.  Free with fabric_baseline_free(). */
 struct fabric_baseline *fabric_baseline_new(enum fabric_augment augment);
 void fabric_baseline_free(struct fabric_baseline *baseline); /* Accepts NULL. */
 

@@ -17,7 +17,7 @@
 #include "sim/run/setup.h"
 #include "sim/verbs.h"
 
-#define MAX_POLICIES 8
+#define MAX_POLICIES 12
 #define MAX_SEEDS    10000
 
 struct compare_args {
@@ -69,7 +69,8 @@ read_policy(struct compare *c, char *word, struct err *err)
 	if (policy < 0) {
 		err_set(err, NULL, 0, 0,
 			"there is no policy '%s'; expected none, fair, cassini, "
-			"antiphase, spray, crux, crux-paths or monkeytree",
+			"antiphase, spray, crux, crux-paths, monkeytree, "
+			"mltcp or mltcp-text",
 			word);
 		err_suggest(err, word, sim_policy_names);
 		return -EINVAL;
@@ -258,7 +259,7 @@ run_compare(int argc, char **argv)
 	const struct cli_opt opts[] = {
 		CLI_OPT("policies", 'p', CLI_STR, &args.policies, "LIST",
 			"policies: none, fair, cassini, antiphase, spray, crux, "
-			"crux-paths, monkeytree; the first is the reference; "
+			"crux-paths, monkeytree, mltcp, mltcp-text; the first is the reference; "
 			"NAME:PACING sets another pacing"),
 		CLI_OPT("levers", 0, CLI_STR, &args.levers, "LIST",
 			"what antiphase may change: place, path, time, move (default: all)"),

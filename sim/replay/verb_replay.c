@@ -186,8 +186,8 @@ run_replay(int argc, char **argv)
 		CLI_OPT("augment", 0, CLI_WORDS, &args.augment, "NAME",
 			"what breaks ties between equally good plans and shifts jobs; "
 			"cassini-once: delays jobs only once; dedicated: no contention; "
-			"spray: perfect balance; crux, crux-paths, monkeytree: paths, "
-			"priorities and moves as published",
+			"spray: perfect balance; crux, crux-paths, monkeytree, mltcp, "
+			"mltcp-text: paths, priorities, moves, weights as published",
 			.words = fabric_augment_names),
 		CLI_OPT("levers", 0, CLI_STR, &args.levers, "LIST",
 			"what antiphase may change: place, path, time, move (default: "

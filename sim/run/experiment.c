@@ -11,6 +11,7 @@
 #include "lib/base/stats.h"
 #include "lib/base/vec.h"
 #include "scheduler/core/control/steer_sim.h"
+#include "sim/baselines/mltcp.h"
 #include "sim/run/isolated.h"
 #include "sim/run/steering.h"
 #include "topology/topo.h"
@@ -169,6 +170,7 @@ add_jobs(struct runner *r, const struct scenario *scenario, const struct sim_pla
 		const struct sim_plan_job *planned = &plan->jobs[j];
 		const struct work_job *work = &scenario->workload.jobs[j];
 		struct work_job job = *work; /* Borrows. */
+		struct work_segment *segments = NULL;
 		uint32_t id;
 
 		if (!planned->is_placed) {
@@ -176,10 +178,17 @@ add_jobs(struct runner *r, const struct scenario *scenario, const struct sim_pla
 			continue;
 		}
 		job.priority = planned->priority;
+		if (plan->mltcp) {
+			segments =
+				xmemdup(job.segments, job.n_segments, sizeof *segments);
+			mltcp_weigh(plan->mltcp, segments, job.n_segments);
+			job.segments = segments;
+		}
 		job.arrival_ns = start_ns_of(r->opts, &job, j);
 		error = routed_job_add(&job, &planned->routed, r->engine,
 				       delay_ns_of(planned, work, job.arrival_ns),
 				       planned->pacing, &id);
+		free(segments);
 	}
 	return error;
 }

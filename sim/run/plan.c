@@ -11,8 +11,8 @@
 #include "topology/route.h"
 
 const char *const sim_policy_names[N_SIM_POLICIES + 1] = {
-	"none", "fair",       "cassini",    "antiphase", "spray",
-	"crux", "crux-paths", "monkeytree", NULL,
+	"none",       "fair",       "cassini", "antiphase",  "spray", "crux",
+	"crux-paths", "monkeytree", "mltcp",   "mltcp-text", NULL,
 };
 
 void
@@ -175,6 +175,7 @@ plan_baseline(const struct scenario *scenario, struct topo *topo, struct routes 
 		plan_advised(scenario, topo, routes, ADVISE_FAIR, 0, pacing, plan, err);
 	size_t n = 0;
 
+	plan->mltcp = baseline_mltcp(baseline);
 	for (size_t j = 0; j < plan->n; j++) {
 		const struct work_job *work = &scenario->workload.jobs[j];
 

@@ -214,6 +214,9 @@ routed_job_add(const struct work_job *job, const struct routed_job *routed,
 			segments[i].flows_offset_ns = s->send_offset_ns;
 			segments[i].flows = flows + n_flows;
 			segments[i].n_flows = (uint32_t)routed->flows.n;
+			segments[i].first_weight = s->first_weight;
+			segments[i].last_weight = s->last_weight;
+			segments[i].n_steps = s->n_steps;
 			n_flows += routed->flows.n;
 		}
 		takes_time |= segments[i].compute_ns > 0 || segments[i].n_flows > 0;

@@ -49,6 +49,9 @@ struct work_segment {
 	int64_t send_offset_ns; /* Traffic starts this long after the segment. */
 	double nic_bytes;       /* Sent by the busiest interface; 0: none. */
 	double cap_bps;         /* Cap of that interface; 0: none. */
+	/* Of its flows, as in engine_segment; 'n_steps' 0: 1. */
+	double first_weight, last_weight;
+	uint32_t n_steps;
 };
 
 struct work_job {
