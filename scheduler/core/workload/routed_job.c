@@ -231,6 +231,7 @@ routed_job_add(const struct work_job *job, const struct routed_job *routed,
 			.max_iterations = job->max_iterations,
 			.jitter_frac = job->jitter_frac,
 			.pacing = pacing,
+			.priority = job->priority,
 			.grid_ns = job->profile.period_us * 1000,
 		};
 

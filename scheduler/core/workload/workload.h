@@ -69,7 +69,7 @@ struct work_job {
 	int64_t arrival_ns, stop_ns, shift_ns;
 	uint64_t max_iterations; /* 0: unlimited. */
 	uint16_t first_port;     /* Source port of its first flow, for ECMP. */
-	uint8_t priority;        /* Of its flows on links: higher ones send first. */
+	uint8_t priority;        /* Of its flows, as in engine_job. */
 	/*
 	 * Connections to each peer, which share a flow's bytes equally; the flow ends
 	 * with the last.  0: one.
