@@ -11,6 +11,11 @@
 #define N_BATCHES 16
 #define WARM_UP   0.25 /* Fraction of the time. */
 #define SAME_NS   1.0  /* The engine's resolution. */
+/*
+ * Chosen: a run with a job that has no iteration, since higher priorities leave it
+ * nothing, ends after so many times the iterations of the slowest job.
+ */
+#define STARVED 16
 
 struct iteration {
 	double end_ns, took_ns;
@@ -30,6 +35,7 @@ struct run {
 	struct steady_limits limits;
 	uint64_t n_all;
 	size_t n_unseen; /* Jobs without an iteration. */
+	double starved_ns;
 	bool is_measured;
 	VEC(double) noted_ns;
 	size_t n_noted_at_save;
@@ -38,6 +44,8 @@ struct run {
 static bool
 is_spent(const struct run *run)
 {
+	if (run->n_unseen && engine_now_ns(run->engine) > run->starved_ns)
+		return true;
 	return run->seen[run->slowest].iterations.n >= run->limits.of_slowest ||
 	       (!run->n_unseen && run->n_all >= (uint64_t)run->limits.of_each * run->n);
 }
@@ -289,6 +297,8 @@ steady_run(const struct link_subset_job *jobs, size_t n, const struct topo *topo
 		    jobs[run.slowest].job->profile.period_us)
 			run.slowest = j;
 	}
+	run.starved_ns = STARVED * 1e3 * limits.of_slowest *
+			 (double)jobs[run.slowest].job->profile.period_us;
 	ret_steady->is_exact = find_cycle(&run, may_repeat, &length_ns);
 	ret_steady->n_iterations = run.n_all;
 	fill_results(&run, ret_steady->is_exact, length_ns, ret_iteration_ns,

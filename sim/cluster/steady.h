@@ -33,7 +33,8 @@ struct steady_seen {
 /*
  * Limits of a run: iterations of the slowest job (by its own period), or of all jobs
  * in the mean, whichever is reached first, but not before the slowest job has done
- * one.
+ * one.  A job that higher priorities leave nothing counts as slowed by as much as the
+ * run lasts.
  */
 struct steady_limits {
 	uint32_t of_slowest, of_each;

@@ -119,14 +119,16 @@ remember(const struct run *run, uint32_t j, struct window_past *past)
 }
 
 /*
- * Iteration time; the isolated one without progress: with jitter a job may compute for
- * longer than a short window.
+ * Iteration time.  Without progress the isolated one, since with jitter a job may compute
+ * for longer than a short window, or all windows, since higher priorities may leave
+ * nothing.
  */
 static double
 time_of(const struct window_past *past, const struct work_job *job)
 {
-	return past->iterations > 0 ? past->ns / past->iterations
-				    : 1e3 * (double)job->profile.period_us;
+	return past->iterations > 0
+		       ? past->ns / past->iterations
+		       : fmax(past->ns, 1e3 * (double)job->profile.period_us);
 }
 
 /* Mean square of ended iterations over their squared mean; 1: none ended. */

@@ -43,7 +43,8 @@ struct runner {
 	uint64_t n_seen;           /* All iterations. */
 	size_t n_pending;
 	const struct sim_plan *plan;
-	int64_t ticked_ns; /* The last tick. */
+	int64_t ticked_ns;  /* The last tick. */
+	int64_t starved_ns; /* The run ends then; see experiment.h. */
 	bool was_interrupted;
 };
 
@@ -234,6 +235,7 @@ set_targets(struct runner *r, const struct workload *workload,
 	    const struct sim_plan *plan)
 {
 	uint64_t all = r->opts->iterations;
+	double last_ns = 0;
 
 	for (size_t j = 0; j < plan->n; j++) {
 		uint64_t own = workload->jobs[j].max_iterations;
@@ -247,7 +249,14 @@ set_targets(struct runner *r, const struct workload *workload,
 		r->tracks[j].is_pending = true;
 		r->n_pending++;
 		r->n_wanted += r->tracks[j].n_target;
+		last_ns = fmax(
+			last_ns,
+			(double)workload->jobs[j].arrival_ns +
+				1e3 * EXPERIMENT_STARVED *
+					(double)r->tracks[j].n_target *
+					(double)workload->jobs[j].profile.period_us);
 	}
+	r->starved_ns = all && last_ns < 9e18 ? (int64_t)last_ns : ENGINE_NEVER;
 }
 
 /* ---- Running --------------------------------------------------------------------- */
@@ -315,6 +324,8 @@ run(struct runner *r, const struct workload *workload)
 {
 	int64_t duration_ns = r->opts->duration_ns;
 
+	if (r->starved_ns < duration_ns)
+		duration_ns = r->starved_ns;
 	for (;;) {
 		int64_t until_ns = release_stopped(r, workload);
 
@@ -343,6 +354,12 @@ fill_job(struct runner *r, size_t j, const struct work_job *work,
 	size_t n = track->duration_ns.n;
 
 	job->is_placed = true;
+	job->is_starved = track->is_pending && now_ns >= (double)r->starved_ns;
+	if (job->is_starved) {
+		vec_push(&track->start_ns, track->begin_ns);
+		vec_push(&track->duration_ns, now_ns - track->begin_ns);
+		n++;
+	}
 	job->n = n;
 	job->n_skipped = r->opts->warmup_iterations;
 	job->iteration_ns = track->duration_ns.items;

@@ -11,6 +11,10 @@
  * All jobs run until each has done the requested iterations, so that slow jobs never
  * have the fabric for themselves; only these iterations count.
  *
+ * A run ends, too, when it has lasted EXPERIMENT_STARVED times as long as any isolated
+ * job needs: higher priorities may leave a job nothing.  What such a job has waited since
+ * its last iteration counts as one.
+ *
  * Slowdown is relative to the isolated job: the same iterations with the same draws of
  * jitter, on a private copy of the job's links (isolated.h).
  *
@@ -27,6 +31,9 @@
 
 /* Most iterations of a job. */
 #define EXPERIMENT_MAX_ITERATIONS 10000000
+
+/* Chosen: far beyond the slowdown of a job that gets anything. */
+#define EXPERIMENT_STARVED 100
 
 struct experiment_opts {
 	uint64_t seed;
@@ -61,6 +68,7 @@ struct experiment_job {
 	double *iteration_ns;                   /* Owned.  In order of time. */
 	double *start_ns;                       /* Owned.  When they started. */
 	double mean_ns, p50_ns, p90_ns, p99_ns; /* 0 if n is 0. */
+	bool is_starved;      /* The run ended without all its iterations. */
 	double isolated_ns;   /* Mean of the same iterations, isolated. */
 	double slowdown;      /* mean_ns / isolated_ns; 0 if n is 0. */
 	double active_ns;     /* From arrival to end, or to the end of the run. */
