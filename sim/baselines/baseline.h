@@ -39,13 +39,11 @@ enum baseline {
 	N_BASELINES,
 };
 
-/* A job on hosts. */
+/* A job on hosts, which count instead of those of 'work'.  Borrows all. */
 struct baseline_job {
-	const struct work_job
-		*work;         /* Borrowed; 'hosts' are used instead of its own. */
-	const uint32_t *hosts; /* Borrowed. */
-	struct routed_job
-		*routed; /* Borrowed; its present paths, replaced by new ones. */
+	const struct work_job *work;
+	const uint32_t *hosts;
+	struct routed_job *routed; /* Its present paths; replaced by new ones. */
 	double n_gpus;
 	uint8_t priority;   /* Result: higher ones send first. */
 	uint32_t n_changed; /* Result: flows with another path than before. */
