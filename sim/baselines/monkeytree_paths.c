@@ -34,7 +34,8 @@ struct cable {
 
 struct coloring {
 	VEC(struct chosen) flows;
-	VEC(struct edge_coloring_edge) edges; /* By flow. */
+	VEC(struct edge_coloring_edge) edges; /* By flow, as the next. */
+	VEC(uint32_t) colors;
 	uint32_t *ranks; /* Owned.  By link: its rank at its leaf. */
 	uint32_t n_colors;
 };
@@ -87,6 +88,18 @@ rank_links(struct coloring *c, const struct topo *topo)
 	vec_free(&cables);
 }
 
+/* The color of a path that was chosen. */
+static uint32_t
+color_of(const struct coloring *c, const struct baseline_job *job, uint32_t flow,
+	 const uint32_t *links)
+{
+	uint32_t color = c->ranks[links[1]];
+
+	if (job->routed->paths[flow] == WORK_HASHED || c->ranks[links[2]] != color)
+		return EDGE_COLORING_ANY;
+	return color;
+}
+
 static int
 add_flow(struct coloring *c, const struct baseline_job *job, uint32_t number,
 	 uint32_t flow, const struct topo *topo, struct routes *routes)
@@ -102,6 +115,7 @@ add_flow(struct coloring *c, const struct baseline_job *job, uint32_t number,
 	if (n != N_LINKS)
 		return -ENOTSUP;
 	vec_push(&c->flows, chosen);
+	vec_push(&c->colors, color_of(c, job, flow, links));
 	vec_push(&c->edges,
 		 ((struct edge_coloring_edge){ topo_link(topo, links[0])->to,
 					       topo_link(topo, links[3])->from }));
@@ -179,20 +193,21 @@ monkeytree_choose_paths(struct baseline_job *jobs, size_t n, const struct topo *
 	uint32_t n_nodes = topo_n_nodes(topo), *colors;
 	int r = 0;
 
+	rank_links(&c, topo);
 	for (uint32_t j = 0; r == 0 && j < n; j++)
 		for (uint32_t f = 0; r == 0 && f < jobs[j].routed->flows.n; f++)
 			r = add_flow(&c, &jobs[j], j, f, topo, routes);
 	if (r == 0 && c.flows.n) {
-		rank_links(&c, topo);
 		colors = xcalloc(c.flows.n, sizeof *colors);
 		r = edge_coloring_find(n_nodes, n_nodes, c.edges.items, c.edges.n,
-				       c.n_colors, colors);
+				       c.n_colors, c.colors.items, colors);
 		if (r == 0)
 			r = set_paths(&c, colors, jobs, n, topo, routes);
 		free(colors);
 	}
 	vec_free(&c.flows);
 	vec_free(&c.edges);
+	vec_free(&c.colors);
 	free(c.ranks);
 	return r;
 }

@@ -7,6 +7,8 @@
  * sends and receives no more flows than it has uplinks, each has an uplink and a downlink
  * for itself; else they are spread evenly.
  *
+ * A flow whose path was chosen before keeps it if that leaves all even.
+ *
  * All flows are equal, as published: bytes and times do not count.
  */
 #ifndef SIM_BASELINES_MONKEYTREE_PATHS_H

@@ -64,7 +64,8 @@ as_many_colors_as_the_degree_suffice(void **state)
 		draw(&rng, n, n_edges, edges);
 		degree = edge_coloring_degree(n, n, edges, n_edges);
 		assert_int_equal(
-			edge_coloring_find(n, n, edges, n_edges, degree, colors), 0);
+			edge_coloring_find(n, n, edges, n_edges, degree, NULL, colors),
+			0);
 		/* No more than the degree, so at most one edge of a color. */
 		assert_even(n, edges, n_edges, degree, colors);
 	}
@@ -85,9 +86,53 @@ fewer_or_more_colors_are_used_evenly(void **state)
 		size_t n_edges = rng_below(&rng, MOST + 1);
 
 		draw(&rng, n, n_edges, edges);
-		assert_int_equal(
-			edge_coloring_find(n, n, edges, n_edges, n_colors, colors), 0);
+		assert_int_equal(edge_coloring_find(n, n, edges, n_edges, n_colors,
+						    NULL, colors),
+				 0);
 		assert_even(n, edges, n_edges, n_colors, colors);
+	}
+}
+
+/* Flows come and go; those that stay keep their color where that is possible. */
+static void
+wanted_colors_are_kept(void **state)
+{
+	struct edge_coloring_edge edges[MOST];
+	uint32_t colors[MOST], wanted[MOST];
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 12);
+	for (int i = 0; i < 2000; i++) {
+		uint32_t n = 2 + (uint32_t)rng_below(&rng, SIDE - 1), degree;
+		size_t n_edges = 2 + rng_below(&rng, MOST - 1), n_left = 0;
+
+		draw(&rng, n, n_edges, edges);
+		degree = edge_coloring_degree(n, n, edges, n_edges);
+		assert_int_equal(
+			edge_coloring_find(n, n, edges, n_edges, degree, NULL, wanted),
+			0);
+		/* A third leaves: the rest keeps all colors. */
+		for (size_t e = 0; e < n_edges; e++)
+			if (rng_below(&rng, 3)) {
+				edges[n_left] = edges[e];
+				wanted[n_left++] = wanted[e];
+			}
+		assert_int_equal(
+			edge_coloring_find(n, n, edges, n_left, degree, wanted, colors),
+			0);
+		if (n_left)
+			assert_memory_equal(colors, wanted, n_left * sizeof *colors);
+		/* Others come, and some want what cannot be. */
+		draw(&rng, n, n_edges - n_left, edges + n_left);
+		for (size_t e = n_left; e < n_edges; e++)
+			wanted[e] = rng_below(&rng, 2) ? EDGE_COLORING_ANY
+						       : (uint32_t)rng_below(&rng, 99);
+		degree = 1 + (uint32_t)rng_below(&rng, 20);
+		assert_int_equal(edge_coloring_find(n, n, edges, n_edges, degree,
+						    wanted, colors),
+				 0);
+		assert_even(n, edges, n_edges, degree, colors);
 	}
 }
 
@@ -108,7 +153,7 @@ a_full_fabric_has_no_conflict(void **state)
 		for (uint32_t r = 0; r < 64; r++)
 			edges[64 * k + r] = (struct edge_coloring_edge){ r, to[r] };
 	}
-	assert_int_equal(edge_coloring_find(64, 64, edges, 1024, 16, colors), 0);
+	assert_int_equal(edge_coloring_find(64, 64, edges, 1024, 16, NULL, colors), 0);
 	assert_even(64, edges, 1024, 16, colors);
 	free(colors);
 	free(edges);
@@ -121,11 +166,11 @@ bad_input_is_refused(void **state)
 	uint32_t color;
 
 	(void)state;
-	assert_int_equal(edge_coloring_find(2, 3, &edge, 1, 1, &color), 0);
-	assert_int_equal(edge_coloring_find(1, 3, &edge, 1, 1, &color), -EINVAL);
-	assert_int_equal(edge_coloring_find(2, 2, &edge, 1, 1, &color), -EINVAL);
-	assert_int_equal(edge_coloring_find(2, 3, &edge, 1, 0, &color), -EINVAL);
-	assert_int_equal(edge_coloring_find(0, 0, NULL, 0, 1, NULL), 0);
+	assert_int_equal(edge_coloring_find(2, 3, &edge, 1, 1, NULL, &color), 0);
+	assert_int_equal(edge_coloring_find(1, 3, &edge, 1, 1, NULL, &color), -EINVAL);
+	assert_int_equal(edge_coloring_find(2, 2, &edge, 1, 1, NULL, &color), -EINVAL);
+	assert_int_equal(edge_coloring_find(2, 3, &edge, 1, 0, NULL, &color), -EINVAL);
+	assert_int_equal(edge_coloring_find(0, 0, NULL, 0, 1, NULL, NULL), 0);
 	assert_int_equal(edge_coloring_degree(0, 0, NULL, 0), 0);
 }
 
@@ -135,6 +180,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(as_many_colors_as_the_degree_suffice),
 		cmocka_unit_test(fewer_or_more_colors_are_used_evenly),
+		cmocka_unit_test(wanted_colors_are_kept),
 		cmocka_unit_test(a_full_fabric_has_no_conflict),
 		cmocka_unit_test(bad_input_is_refused),
 	};

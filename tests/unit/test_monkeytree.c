@@ -266,9 +266,9 @@ flows_of_a_plan_get_spines_without_a_conflict(void **state)
 				edge_coloring_degree(N_RACKS, N_RACKS, flows, n), most);
 		assert_true(most <= 64);
 		spines = xcalloc(n, sizeof *spines);
-		assert_int_equal(
-			edge_coloring_find(N_RACKS, N_RACKS, flows, n, most, spines),
-			0);
+		assert_int_equal(edge_coloring_find(N_RACKS, N_RACKS, flows, n, most,
+						    NULL, spines),
+				 0);
 		for (size_t f = 0; f < n; f++) {
 			assert_true(jobs[f] < N_JOBS);
 			assert_false(used[0][flows[f].left][spines[f]]);

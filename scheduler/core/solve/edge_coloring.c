@@ -2,7 +2,8 @@
 /*
  * edge_coloring.c - even coloring of the edges of a bipartite multigraph.
  *
- * Edges are colored one after the other.  At either end of an edge a color is free, a at
+ * Edges that want a color get it if it is free at both ends.  The others are colored one
+ * after the other, which may change the first ones.  At either end of an edge a color is free, a at
  * the left and b at the right.  If b is taken at the left, too, the colors of the path
  * that begins at the right end with an edge of color a, and goes on with b, a, and so on,
  * are exchanged.  The path cannot end at the left end: it comes to the left side by
@@ -122,10 +123,27 @@ exchange(struct coloring *c, uint32_t vertex, uint32_t a, uint32_t b)
 	}
 }
 
+/* Gives edges the colors that they want, where these are free; the others get NONE. */
+static void
+keep_wanted(struct coloring *c, size_t n_edges, const uint32_t *wanted)
+{
+	for (uint32_t e = 0; e < n_edges; e++) {
+		uint32_t u = c->ends[e].left, v = c->ends[e].right;
+		uint32_t color = wanted ? wanted[e] : EDGE_COLORING_ANY;
+
+		c->colors[e] = NONE;
+		if (color >= c->n_colors || *edge_at(c, u, color) != NONE ||
+		    *edge_at(c, v, color) != NONE)
+			continue;
+		*edge_at(c, u, color) = *edge_at(c, v, color) = e;
+		c->colors[e] = color;
+	}
+}
+
 int
 edge_coloring_find(uint32_t n_left, uint32_t n_right,
 		   const struct edge_coloring_edge *edges, size_t n_edges,
-		   uint32_t n_colors, uint32_t *ret_colors)
+		   uint32_t n_colors, const uint32_t *wanted, uint32_t *ret_colors)
 {
 	struct coloring c = { .n_colors = n_colors, .colors = ret_colors };
 	size_t n_slots;
@@ -140,10 +158,14 @@ edge_coloring_find(uint32_t n_left, uint32_t n_right,
 	c.at = xcalloc(n_slots, sizeof *c.at);
 	for (size_t i = 0; i < n_slots; i++)
 		c.at[i] = NONE;
+	keep_wanted(&c, n_edges, wanted);
 	for (uint32_t e = 0; e < n_edges; e++) {
-		uint32_t u = c.ends[e].left, v = c.ends[e].right;
-		uint32_t a = free_color(&c, u), b = free_color(&c, v);
+		uint32_t u = c.ends[e].left, v = c.ends[e].right, a, b;
 
+		if (ret_colors[e] != NONE)
+			continue;
+		a = free_color(&c, u);
+		b = free_color(&c, v);
 		if (*edge_at(&c, v, a) != NONE)
 			exchange(&c, v, a, b);
 		*edge_at(&c, u, a) = *edge_at(&c, v, a) = e;

@@ -28,14 +28,17 @@ struct edge_coloring_edge {
 uint32_t edge_coloring_degree(uint32_t n_left, uint32_t n_right,
 			      const struct edge_coloring_edge *edges, size_t n_edges);
 
+#define EDGE_COLORING_ANY UINT32_MAX
+
 /*
  * Stores a color below 'n_colors' for each edge.  With at least as many colors as the
- * maximum degree, edges of one color do not meet.  Returns 0, or -EINVAL for a vertex out
+ * maximum degree, edges of one color do not meet.  An edge keeps the color that it has in
+ * 'wanted' (NULL, or EDGE_COLORING_ANY: none) unless that would conflict.  Returns 0, or -EINVAL for a vertex out
  * of range, no colors, or UINT32_MAX edges or more.  O(edges * (vertices + n_colors +
  * edges / n_colors)) time; memory for n_colors numbers per vertex and per n_colors edges.
  */
 int edge_coloring_find(uint32_t n_left, uint32_t n_right,
 		       const struct edge_coloring_edge *edges, size_t n_edges,
-		       uint32_t n_colors, uint32_t *ret_colors);
+		       uint32_t n_colors, const uint32_t *wanted, uint32_t *ret_colors);
 
 #endif
