@@ -498,7 +498,7 @@ fabric_new(const struct pol_cluster *cluster, struct topo *topo,
 	fabric->mltcp = fabric_baseline_mltcp(opts->augment);
 	fabric->baseline = fabric_baseline_new(opts->augment);
 	if (opts->augment == FABRIC_MONKEYTREE && opts->may_move)
-		fabric->moves = fabric_moves_new(cluster, topo, hosts);
+		fabric->monkeytree = fabric_monkeytree_new(cluster, topo, hosts);
 	fabric->placed = xcalloc(n_jobs + 1, sizeof *fabric->placed);
 	fabric->sum_bps = xcalloc(topo_n_links(topo) + 1, sizeof *fabric->sum_bps);
 	fabric->first = xcalloc(topo_n_links(topo) + 1, sizeof *fabric->first);
@@ -513,7 +513,7 @@ fabric_free(struct fabric *fabric)
 		return;
 	fabric_paths_free(fabric->paths);
 	fabric_baseline_free(fabric->baseline);
-	fabric_moves_free(fabric->moves);
+	fabric_monkeytree_free(fabric->monkeytree);
 	for (size_t i = 0; i < fabric->n_jobs; i++)
 		take_away(&fabric->placed[i]);
 	fabric_forget_all(fabric);

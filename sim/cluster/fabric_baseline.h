@@ -4,7 +4,7 @@
  * come and go.
  *
  * Whenever the jobs or their places have changed, all jobs choose again
- * (sim/baselines/baseline.h).  MonkeyTree's moves are in fabric_moves.h.
+ * (sim/baselines/baseline.h).  MonkeyTree's moves are in fabric_monkeytree.h.
  */
 #ifndef SIM_CLUSTER_FABRIC_BASELINE_H
 #define SIM_CLUSTER_FABRIC_BASELINE_H

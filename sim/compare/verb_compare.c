@@ -133,21 +133,6 @@ make_plans(struct compare *c, struct err *err)
 	return 0;
 }
 
-/* Once a policy. */
-static void
-report_starved(struct compare *c, size_t p, const struct experiment *experiment)
-{
-	for (size_t j = 0; !c->has_starved[p] && j < experiment->n_jobs; j++) {
-		if (!experiment->jobs[j].is_starved)
-			continue;
-		c->has_starved[p] = true;
-		fprintf(stderr,
-			"antiphase-sim: %s: job '%s' starves: its slowdown is a lower "
-			"bound\n",
-			c->names[p], c->setup.scenario->workload.jobs[j].name);
-	}
-}
-
 static int
 run_one(struct compare *c, size_t p, size_t s, struct watch *watch, struct err *err)
 {
@@ -161,7 +146,9 @@ run_one(struct compare *c, size_t p, size_t s, struct watch *watch, struct err *
 	opts.go_on = watch_go_on;
 	if (setup_run(&c->setup, &c->plans[p], &opts, &experiment, err) < 0)
 		return -EINVAL;
-	report_starved(c, p, &experiment);
+	if (!c->has_starved[p])
+		c->has_starved[p] =
+			setup_report_starved(&c->setup, c->names[p], &experiment);
 	if (!experiment.was_interrupted)
 		comparison_note(c->comparison, p, s, &experiment,
 				&c->setup.scenario->workload);

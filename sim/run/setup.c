@@ -2,6 +2,7 @@
 #include "sim/run/setup.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/base/err.h"
@@ -102,4 +103,20 @@ setup_run(const struct setup *setup, const struct sim_plan *plan,
 		err_set(err, setup->scenario->file, 0, 0,
 			"the simulator refuses a job: a quantity is out of range");
 	return error;
+}
+
+bool
+setup_report_starved(const struct setup *setup, const char *policy,
+		     const struct experiment *experiment)
+{
+	for (size_t j = 0; j < experiment->n_jobs; j++) {
+		if (!experiment->jobs[j].is_starved)
+			continue;
+		fprintf(stderr,
+			"antiphase-sim: %s: job '%s' starves: its slowdown is a lower "
+			"bound\n",
+			policy, setup->scenario->workload.jobs[j].name);
+		return true;
+	}
+	return false;
 }

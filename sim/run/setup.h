@@ -68,4 +68,8 @@ int setup_run(const struct setup *setup, const struct sim_plan *plan,
 	      const struct experiment_opts *opts, struct experiment *ret_experiment,
 	      struct err *err);
 
+/* Names the first job that starved on standard error; false: none did. */
+bool setup_report_starved(const struct setup *setup, const char *policy,
+			  const struct experiment *experiment);
+
 #endif

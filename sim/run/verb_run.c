@@ -146,6 +146,8 @@ simulate(const struct run_args *args, const struct setup *setup,
 	}
 	watch_init(&hooks.watch, 1, args->common.progress);
 	error = setup_run(setup, plan, &opts, ret_experiment, err);
+	if (error == 0)
+		setup_report_starved(setup, args->policy, ret_experiment);
 	watch_end(&hooks.watch, error == 0);
 	if (out)
 		error = end_trace(args, &hooks, out, command, opts.seed, error, err);

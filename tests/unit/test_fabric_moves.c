@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_fabric_moves.c - MonkeyTree's moves keep plans valid, and restore the bound */
+/* test_fabric_monkeytree.c - MonkeyTree's moves keep plans valid, and restore the bound */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "lib/base/sort.h"
 #include "sim/baselines/monkeytree.h"
 #include "sim/cluster/fabric.h"
-#include "sim/cluster/fabric_moves.h"
+#include "sim/cluster/fabric_monkeytree.h"
 #include "tests/unit/cluster_lab.h"
 #include "tests/unit/fabric_lab.h"
 
@@ -29,7 +29,7 @@ static const struct pol_cluster cluster = { .n_nodes = NODES,
 
 struct lab {
 	struct topo *topo;
-	struct fabric_moves *moves;
+	struct fabric_monkeytree *moves;
 	struct pol_job jobs[JOBS];
 	uint32_t ids[JOBS];
 	struct pol_piece held[JOBS][NODES]; /* Of running jobs. */
@@ -57,7 +57,7 @@ lab_init(struct lab *lab)
 	}
 	assert_int_equal(gen_leaf_spine(&options, &lab->topo, &err), 0);
 	hosts = topo_hosts(lab->topo, &n_hosts);
-	lab->moves = fabric_moves_new(&cluster, lab->topo, hosts);
+	lab->moves = fabric_monkeytree_new(&cluster, lab->topo, hosts);
 	assert_non_null(lab->moves);
 	lab->view = (struct pol_view){
 		.cluster = &cluster, .ids = lab->ids, .jobs = lab->jobs, .n_ids = JOBS
@@ -67,7 +67,7 @@ lab_init(struct lab *lab)
 static void
 lab_fini(struct lab *lab)
 {
-	fabric_moves_free(lab->moves);
+	fabric_monkeytree_free(lab->moves);
 	topo_unref(lab->topo);
 	pol_plan_fini(&lab->plan);
 }
@@ -107,7 +107,7 @@ apply(struct lab *lab)
 {
 	for (uint32_t i = 0; i < JOBS; i++)
 		lab->pauses_s[i] = NAN;
-	return fabric_moves_apply(lab->moves, &lab->view, &lab->plan, lab->pauses_s);
+	return fabric_monkeytree_move(lab->moves, &lab->view, &lab->plan, lab->pauses_s);
 }
 
 /* Nodes of the job now that it had not in 'before'. */
@@ -241,7 +241,7 @@ unlike_nodes_do_not_move(void **state)
 	lab_init(&lab);
 	hosts = topo_hosts(lab.topo, &n_hosts);
 	gpus[3] = GPUS + 1;
-	assert_null(fabric_moves_new(&cluster, lab.topo, hosts));
+	assert_null(fabric_monkeytree_new(&cluster, lab.topo, hosts));
 	gpus[3] = GPUS;
 	lab_fini(&lab);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fabric_moves.c - MonkeyTree's moves of a cluster's jobs */
-#include "sim/cluster/fabric_moves.h"
+/* fabric_monkeytree.c - MonkeyTree's moves of a cluster's jobs */
+#include "sim/cluster/fabric_monkeytree.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
  */
 #define EXACT_WORK 2000000
 
-struct fabric_moves {
+struct fabric_monkeytree {
 	uint32_t n_nodes, n_racks, lambda;
 	const uint32_t *n_gpus; /* By node; borrowed. */
 	uint32_t *rack_of;      /* By node; owned. */
@@ -59,7 +59,7 @@ count_uplinks(const struct topo *topo, uint32_t leaf)
 
 /* Numbers the leaves of the nodes; false: a host is on none. */
 static bool
-find_racks(struct fabric_moves *mv, const struct topo *topo, const uint32_t *hosts)
+find_racks(struct fabric_monkeytree *mv, const struct topo *topo, const uint32_t *hosts)
 {
 	uint32_t *racks = xcalloc((size_t)topo_n_nodes(topo) + 1, sizeof *racks);
 	bool is_known = true;
@@ -82,11 +82,11 @@ find_racks(struct fabric_moves *mv, const struct topo *topo, const uint32_t *hos
 	return is_known;
 }
 
-struct fabric_moves *
-fabric_moves_new(const struct pol_cluster *cluster, const struct topo *topo,
-		 const uint32_t *hosts)
+struct fabric_monkeytree *
+fabric_monkeytree_new(const struct pol_cluster *cluster, const struct topo *topo,
+		      const uint32_t *hosts)
 {
-	struct fabric_moves *mv = xcalloc(1, sizeof *mv);
+	struct fabric_monkeytree *mv = xcalloc(1, sizeof *mv);
 
 	mv->n_nodes = cluster->n_nodes;
 	mv->n_gpus = cluster->n_gpus;
@@ -95,12 +95,12 @@ fabric_moves_new(const struct pol_cluster *cluster, const struct topo *topo,
 	mv->is_free = xcalloc((size_t)mv->n_nodes + 1, sizeof *mv->is_free);
 	if (are_alike(cluster) && find_racks(mv, topo, hosts))
 		return mv;
-	fabric_moves_free(mv);
+	fabric_monkeytree_free(mv);
 	return NULL;
 }
 
 void
-fabric_moves_free(struct fabric_moves *mv)
+fabric_monkeytree_free(struct fabric_monkeytree *mv)
 {
 	if (!mv)
 		return;
@@ -125,7 +125,7 @@ pieces_of(struct pol_plan *plan, const struct pol_grant *grant)
 }
 
 static bool
-may_move(const struct fabric_moves *mv, struct pol_plan *plan,
+may_move(const struct fabric_monkeytree *mv, struct pol_plan *plan,
 	 const struct pol_grant *grant)
 {
 	const struct pol_piece *pieces = pieces_of(plan, grant);
@@ -142,7 +142,8 @@ may_move(const struct fabric_moves *mv, struct pol_plan *plan,
 
 /* Finds the jobs that may move, and the nodes of each rack that they may use. */
 static void
-describe(struct fabric_moves *mv, const struct pol_view *view, struct pol_plan *plan)
+describe(struct fabric_monkeytree *mv, const struct pol_view *view,
+	 struct pol_plan *plan)
 {
 	mv->movers.n = mv->workers.n = mv->rings.n = mv->n_of_group.n = mv->capacity.n =
 		0;
@@ -184,7 +185,7 @@ describe(struct fabric_moves *mv, const struct pol_view *view, struct pol_plan *
 
 /* Fills 'to'; false: no job moves. */
 static bool
-find_plan(struct fabric_moves *mv)
+find_plan(struct fabric_monkeytree *mv)
 {
 	const struct monkeytree mt = { .n_jobs = (uint32_t)mv->movers.n,
 				       .n_racks = mv->n_racks,
@@ -215,7 +216,7 @@ compare_pieces(const void *pa, const void *pb)
 }
 
 static uint32_t
-take_free(struct fabric_moves *mv, uint32_t rack)
+take_free(struct fabric_monkeytree *mv, uint32_t rack)
 {
 	for (uint32_t i = 0; i < mv->n_nodes; i++)
 		if (mv->is_free[i] && mv->rack_of[i] == rack) {
@@ -227,7 +228,7 @@ take_free(struct fabric_moves *mv, uint32_t rack)
 
 /* Frees the nodes that the job leaves, its last ones of a rack; returns how many. */
 static uint32_t
-leave_nodes(struct fabric_moves *mv, const struct pol_grant *grant, size_t mover,
+leave_nodes(struct fabric_monkeytree *mv, const struct pol_grant *grant, size_t mover,
 	    struct pol_piece *pieces)
 {
 	const uint32_t *from = mv->workers.items + mover * mv->n_racks;
@@ -251,7 +252,7 @@ leave_nodes(struct fabric_moves *mv, const struct pol_grant *grant, size_t mover
 }
 
 static void
-enter_nodes(struct fabric_moves *mv, const struct pol_grant *grant, size_t mover,
+enter_nodes(struct fabric_monkeytree *mv, const struct pol_grant *grant, size_t mover,
 	    struct pol_piece *pieces)
 {
 	const uint32_t *from = mv->workers.items + mover * mv->n_racks;
@@ -278,8 +279,8 @@ runs_there(const struct pol_view *view, const struct pol_grant *grant,
 }
 
 uint32_t
-fabric_moves_apply(struct fabric_moves *mv, const struct pol_view *view,
-		   struct pol_plan *plan, double *pauses_s)
+fabric_monkeytree_move(struct fabric_monkeytree *mv, const struct pol_view *view,
+		       struct pol_plan *plan, double *lost_s)
 {
 	uint32_t n_moved = 0;
 
@@ -295,7 +296,7 @@ fabric_moves_apply(struct fabric_moves *mv, const struct pol_view *view,
 
 		n = leave_nodes(mv, grant, m, pieces);
 		if (runs && n)
-			pauses_s[g] = n * MONKEYTREE_MOVE_S;
+			lost_s[g] = n * MONKEYTREE_MOVE_S;
 		n_moved += n;
 	}
 	for (size_t m = 0; m < mv->movers.n; m++) {
