@@ -170,7 +170,7 @@ jobs_within_the_bound_stay(void **state)
 static void
 plans_stay_valid_and_bounded(void **state)
 {
-	uint32_t n_moved = 0;
+	uint32_t n_nodes_moved = 0;
 	struct lab lab;
 	struct rng rng;
 
@@ -197,7 +197,7 @@ plans_stay_valid_and_bounded(void **state)
 		}
 		memcpy(before, lab.held, sizeof before);
 		n = apply(&lab);
-		n_moved += n;
+		n_nodes_moved += n;
 		assert_null(pol_plan_why_not(&lab.plan, &lab.view));
 		for (uint32_t j = 0; j < lab.view.n_jobs; j++) {
 			const struct pol_grant *g = pol_plan_find(&lab.plan, j);
@@ -226,7 +226,7 @@ plans_stay_valid_and_bounded(void **state)
 		for (uint32_t r = 0; n && r < LEAVES; r++)
 			assert_true(loads[r] <= LAMBDA);
 	}
-	assert_true(n_moved > 50);
+	assert_true(n_nodes_moved > 50);
 	lab_fini(&lab);
 }
 
@@ -300,7 +300,7 @@ a_simulation_with_moves_keeps_its_invariants(void **state)
 		seen = fabric_counts(fabric);
 		assert_int_equal(counts.n_migrations > 0,
 				 augments[a] == FABRIC_MONKEYTREE);
-		assert_int_equal(seen.n_moved > 0, augments[a] == FABRIC_MONKEYTREE);
+		assert_int_equal(seen.n_nodes_moved > 0, augments[a] == FABRIC_MONKEYTREE);
 		assert_int_equal(seen.n_path_changes > 0, augments[a] != FABRIC_SPRAY);
 		for (uint32_t j = 0; j < 60; j++) {
 			assert_true(results[j].end_s > jobs[j].submit_s);
