@@ -27,14 +27,14 @@ struct routes {
 	struct topo *topo; /* One reference is owned. */
 	uint64_t seed;
 	uint32_t n_switches;
-	uint32_t *switches;         /* Owned.  Node ids by switch number. */
-	uint8_t *tiers;             /* Owned.  By switch number. */
-	uint32_t *switch_numbers;   /* Owned.  By node id; TOPO_NONE for hosts. */
-	uint32_t *by_tier;          /* Owned.  Switch numbers by ascending tier. */
-	uint32_t *hop_first;        /* Owned.  n_switches + 1. */
-	struct route_hop *hops;     /* Owned.  Between switches, by link id. */
+	uint32_t *switches;           /* Owned.  Node ids by switch number. */
+	uint8_t *tiers;               /* Owned.  By switch number. */
+	uint32_t *switch_numbers;     /* Owned.  By node id; TOPO_NONE for hosts. */
+	uint32_t *by_tier;            /* Owned.  Switch numbers by ascending tier. */
+	uint32_t *hop_first;          /* Owned.  n_switches + 1. */
+	struct route_hop *hops;       /* Owned.  Between switches, by link id. */
 	struct route_hop *hops_by_to; /* Owned.  The same, by 'to', then by link id. */
-	uint32_t *in_first;         /* Owned.  n_hosts + 1. */
+	uint32_t *in_first;           /* Owned.  n_hosts + 1. */
 	uint32_t *in_links;         /* Owned.  Into host i: [first[i], first[i + 1]). */
 	struct route_table *tables; /* Owned.  By switch number; made on demand. */
 	bool spreads;               /* Some tier sprays or routes adaptively. */

@@ -209,6 +209,8 @@ levers_are_a_list_of_words(void **state)
 
 	(void)state;
 	assert_int_equal(advise_levers_read("place,path,time", &levers, &err), 0);
+	assert_int_equal(levers, ADVISE_PLACE | ADVISE_PATH | ADVISE_TIME);
+	assert_int_equal(advise_levers_read("move,time,path,place", &levers, &err), 0);
 	assert_int_equal(levers, ADVISE_ALL_LEVERS);
 	assert_int_equal(advise_levers_read("path", &levers, &err), 0);
 	assert_int_equal(levers, ADVISE_PATH);
