@@ -191,6 +191,8 @@ advisor_change_paths(struct advisor *advisor, int64_t now_ns, size_t n_max)
 		change_paths(advisor, job, n_changes, now_ns);
 		n_max--;
 	}
+	if (looked == 0)
+		return false;
 	advisor->restless.n -= looked;
 	memmove(advisor->restless.items, advisor->restless.items + looked,
 		advisor->restless.n * sizeof *advisor->restless.items);
