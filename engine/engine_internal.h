@@ -35,10 +35,7 @@ struct segment {
 	double private_ns; /* The longest of its private flows, without contention. */
 	uint32_t first_flow, n_flows;
 	uint32_t n_shared;    /* Flows that are not private. */
-	double *flow_weights; /* As given; NULL if weights never change.  Owned. */
-	double first_weight, last_weight;
-	uint32_t n_steps;
-	uint32_t *steps; /* By flow: the one that it sends.  NULL: no steps.  Owned. */
+	double *flow_weights; /* As given; NULL without a weight hook.  Owned. */
 };
 
 enum job_state {
@@ -99,9 +96,8 @@ struct gate {
 	double *own_bps;     /* By link, scratch: a job's own caps.  Owned. */
 	uint32_t stamp;
 	VEC(uint32_t) waiters; /* Jobs, by slot. */
-	VEC(uint32_t)
-	aged;            /* Those of them that have aged; the longest waiting first. */
-	bool is_changed; /* A flow left a link since the last check. */
+	VEC(uint32_t) aged;    /* Of those the aged ones, longest waiting first. */
+	bool is_changed;       /* A flow left a link since the last check. */
 };
 
 struct engine {
@@ -116,7 +112,6 @@ struct engine {
 	double now_ns;
 	uint64_t n_flows_finished;
 	bool is_stopping;
-	bool has_steps; /* Some segment has steps of weights. */
 };
 
 /* ------ job.c ------ */
@@ -140,9 +135,6 @@ job_flow_ns(const struct engine *e, const struct job *job, uint32_t i)
 	return (job->left ? job->left[i] : 1) *
 	       fluid_alone_ns(&e->fluid, job->segments[job->segment].first_flow + i);
 }
-
-/* When an active flow ends, or its next step begins. */
-double job_flow_due_ns(const struct engine *e, uint32_t flow);
 
 /* Of all its flows, also those that send. */
 void job_set_priority(struct engine *e, struct job *job, uint8_t priority);

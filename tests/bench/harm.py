@@ -20,11 +20,11 @@ differences are taken seed by seed.
        errors (0.1 %).
 
 Environment variables, with defaults: SCENARIOS (1000), FIRST (1), SEEDS (4), LEAST (0.001),
-LEVERS ("all place path time"; "place,path" is one set), POLICY (antiphase; with another
-one and LEVERS=all, for instance cassini:gate, the judge finds harm), WORKERS (processors), RESULTS (a
-file of JSON lines that is added to; what is in it is not run again), KEEP (a folder
-for the scenarios that are harmed).  Progress goes to standard error.  Exit status 1 if
-there is harm.
+LEVERS ("all place path time"; "place,path" is one set), POLICY (antiphase; with another one
+and LEVERS=all, for instance cassini:gate, the judge finds harm), WORKERS (processors),
+RESULTS (a file of JSON lines that is added to; what is in it is not run again), KEEP (a
+folder for the scenarios that are harmed).  Progress goes to standard error.  Exit status 1
+if there is harm.
 """
 import collections
 import concurrent.futures
