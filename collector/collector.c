@@ -11,12 +11,16 @@
 #include "collector/collector_verbs.h"
 #include "collector/daemon/daemon.h"
 #include "collector/import/import.h"
+#include "collector/paths/port_maps.h"
 #include "collector/sources/bpf/src_bpf.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cli.h"
 #include "lib/base/err.h"
 #include "lib/daemon/control.h"
 #include "lib/daemon/settings_opts.h"
+
+/* The default of [paths] bpf_dir. */
+#define WIRE_PORTS_DIR "/sys/fs/bpf/antiphase"
 
 static const struct cli_verb verb_collector_run, verb_collector_job,
 	verb_collector_port;
@@ -119,14 +123,33 @@ static const struct cli_verb verb_collector_job = {
 
 /* ---- port ------------------------------------------------------------------------ */
 
+/* Removes programs and entries that a collector has left in the kernel. */
+static int
+remove_ports(const char *directory, const char *what)
+{
+	bool is_out = strcmp(what, "out") == 0;
+	struct err err = { 0 };
+
+	if (!is_out && strcmp(what, "in") != 0)
+		return cli_usage_error(&verb_collector_port,
+				       "expected 'remove out' or 'remove in'");
+	if (port_maps_undo(directory, is_out ? PORT_OUT : PORT_IN, &err) == 0)
+		return CLI_OK;
+	err_print(&err, stderr);
+	return CLI_NO;
+}
+
 static int
 run_port(int argc, char **argv)
 {
-	const char *runtime_dir = "/run/antiphase";
+	const char *runtime_dir = "/run/antiphase", *directory = WIRE_PORTS_DIR;
 	const struct cli_opt opts[] = {
 		{ "runtime-dir", 0, CLI_STR, &runtime_dir, "DIR",
 		  "of the collector to ask (default: /run/antiphase)", 0, 0, NULL,
 		  NULL },
+		{ "wire-ports-dir", 0, CLI_STR, &directory, "DIR",
+		  "remove: the directory of pins (default: " WIRE_PORTS_DIR ")", 0, 0,
+		  NULL, NULL },
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_collector_port, opts, argc, argv);
@@ -134,19 +157,24 @@ run_port(int argc, char **argv)
 
 	if (first < 0)
 		return cli_status(first);
+	if (argc - first == 2 && strcmp(argv[first], "remove") == 0)
+		return remove_ports(directory, argv[first + 1]);
 	if (strcmp(what, "list") != 0 && strcmp(what, "release") != 0)
 		return cli_usage_error(&verb_collector_port,
-				       "expected 'list' or 'release'");
+				       "expected 'list', 'release', 'remove out' or "
+				       "'remove in'");
 	return control_ask_print(runtime_dir, "collector",
 				 (const char *const[]){ "port", what, NULL });
 }
 
 static const struct cli_verb verb_collector_port = {
 	.name = "port",
-	.summary = "list flows with a wire port, or give them their own ports back",
-	.usage = "list | release",
+	.summary = "list flows with a wire port, give them their own ports back, or "
+		   "remove the programs",
+	.usage = "list | release | remove out | remove in",
 	.examples = "  antiphase-collector port list\n"
-		    "  antiphase-collector port release\n",
+		    "  antiphase-collector port release\n"
+		    "  antiphase-collector port remove out\n",
 	.run = run_port,
 };
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/wire/port_text.h"
 #include "lib/base/err.h"
+#include "lib/wire/port_text.h"
 #include "tests/fuzz/fuzz.h"
 
 int

@@ -110,12 +110,21 @@ path_busy() {
 		END { printf "%s %.0f\n", name, all ? 100 * most / all : 0 }'
 }
 
-# Its pins keep programs and maps in the kernel.
+# Pins keep programs and maps in the kernel until they are removed.
 path_end() {
-	local tag
+	local tag direction
 	for tag in scheduler h0 h1; do
 		[ -z "${LAB_PID[$tag]:-}" ] || lab_stop "$tag"
 	done
+	for direction in out in; do
+		for tag in h0 h1; do
+			antiphase-collector port remove $direction \
+				--wire-ports-dir "$LAB_DIR/bpf/$tag"
+		done
+	done
+	if [ -e "$LAB_DIR/bpf/h0" ] || [ -e "$LAB_DIR/bpf/h1" ]; then
+		fail "pins are removed" "some are left"
+	fi
 	umount "$LAB_DIR/bpf"
 	for tag in h0 h1; do
 		lab_in $tag tc qdisc del dev e0 clsact
