@@ -35,7 +35,10 @@ struct segment {
 	double private_ns; /* The longest of its private flows, without contention. */
 	uint32_t first_flow, n_flows;
 	uint32_t n_shared;    /* Flows that are not private. */
-	double *flow_weights; /* As given; NULL without a weight hook.  Owned. */
+	double *flow_weights; /* As given; NULL if weights never change.  Owned. */
+	double first_weight, last_weight;
+	uint32_t n_steps;
+	uint32_t *steps; /* By flow: the one that it sends.  NULL: no steps.  Owned. */
 };
 
 enum job_state {
@@ -112,6 +115,7 @@ struct engine {
 	double now_ns;
 	uint64_t n_flows_finished;
 	bool is_stopping;
+	bool has_steps; /* Some segment has steps of weights. */
 };
 
 /* ------ job.c ------ */
@@ -135,6 +139,9 @@ job_flow_ns(const struct engine *e, const struct job *job, uint32_t i)
 	return (job->left ? job->left[i] : 1) *
 	       fluid_alone_ns(&e->fluid, job->segments[job->segment].first_flow + i);
 }
+
+/* When an active flow ends, or its next step begins. */
+double job_flow_due_ns(const struct engine *e, uint32_t flow);
 
 /* Of all its flows, also those that send. */
 void job_set_priority(struct engine *e, struct job *job, uint8_t priority);
