@@ -71,7 +71,7 @@ done
 # shellcheck disable=SC2016  # backticks of Markdown
 grep -ohE '(`|^ +)make [a-z-]+' ./*.md docs/*.md | grep -oE '[a-z-]+$' | sort -u |
 	while IFS= read -r target; do
-		if grep -q "^$target:" Makefile; then
+		if grep -q "^$target:" Makefile tests/*/*.mk; then
 			echo "PASS links: make $target"
 		else
 			echo "FAIL links: there is no 'make $target'"

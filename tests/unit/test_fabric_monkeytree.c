@@ -107,7 +107,8 @@ apply(struct lab *lab)
 {
 	for (uint32_t i = 0; i < JOBS; i++)
 		lab->pauses_s[i] = NAN;
-	return fabric_monkeytree_move(lab->moves, &lab->view, &lab->plan, lab->pauses_s);
+	return fabric_monkeytree_move(lab->moves, &lab->view, &lab->plan,
+				      lab->pauses_s);
 }
 
 /* Nodes of the job now that it had not in 'before'. */
@@ -300,7 +301,8 @@ a_simulation_with_moves_keeps_its_invariants(void **state)
 		seen = fabric_counts(fabric);
 		assert_int_equal(counts.n_migrations > 0,
 				 augments[a] == FABRIC_MONKEYTREE);
-		assert_int_equal(seen.n_nodes_moved > 0, augments[a] == FABRIC_MONKEYTREE);
+		assert_int_equal(seen.n_nodes_moved > 0,
+				 augments[a] == FABRIC_MONKEYTREE);
 		assert_int_equal(seen.n_path_changes > 0, augments[a] != FABRIC_SPRAY);
 		for (uint32_t j = 0; j < 60; j++) {
 			assert_true(results[j].end_s > jobs[j].submit_s);
