@@ -49,11 +49,16 @@ table() {
 	echo
 }
 
-study() {
+# NAME: a sweep, and its table.
+compared() {
 	echo "== $1" >&2
 	"$sim" sweep "$here/$1.ini" -o "$out/$1" >&2
-	table "$1" "Each scheduler as it is over what it is with CASSINI, antiphase, links of its own" \
+	table "$1" "Each scheduler as it is over what it is with CASSINI, antiphase, other systems, links of its own" \
 		"$1" --base augment=none
+}
+
+study() {
+	compared "$1"
 	loops "$out/$1/sweep.json" >"$out/$1-loops.csv"
 }
 
@@ -70,6 +75,7 @@ smoke)
 	;;
 esac
 study $main
+[ $main = cassini-smoke ] || compared levers-24
 table $main "Themis as it is over each" "$main-themis" --base policy=themis --base augment=none
 if [ "$which" != smoke ]; then
 	study cassini-pollux
@@ -79,6 +85,7 @@ fi
 if [ "$which" = all ]; then
 	for servers in 128 512 1024; do
 		study "cassini-$servers"
+		compared "levers-$servers"
 	done
 fi
 

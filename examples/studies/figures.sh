@@ -22,7 +22,10 @@ label() {
 	case $1 in
 	cassini) echo "title 'CASSINI' lc '#d08020'" ;;
 	cassini-once) echo "title 'CASSINI, delays once' lc '#e8c898'" ;;
+	crux) echo "title 'Crux' lc '#a040a0'" ;;
+	monkeytree) echo "title 'MonkeyTree' lc '#309060'" ;;
 	antiphase) echo "title 'antiphase' lc '#2060c0'" ;;
+	spray) echo "title 'perfect balance' lc '#505050'" ;;
 	*) echo "title 'dedicated links' lc '#909090'" ;;
 	esac
 }
@@ -128,6 +131,7 @@ if [ -e "$out/cassini-jitter.csv" ]; then
 		"standard deviation of computing times (%)" ""
 fi
 if [ -e "$out/cassini-1024.csv" ]; then
+	everyone='cassini crux monkeytree antiphase spray dedicated'
 	for who in $everyone; do
 		for servers in 24 128 512 1024; do
 			rows cassini-$servers 'if ($at["metric"] == "policies.iterations.mean_s" &&
