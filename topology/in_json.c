@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "lib/base/address.h"
 #include "lib/base/err.h"
 #include "lib/base/json.h"
 #include "lib/base/vec.h"
@@ -81,12 +82,70 @@ find_named(const struct json_doc *doc, const struct json *array, const char *nam
 	return NULL;
 }
 
+/* The first address of a switch that is 'text', or NULL. */
+static const struct json *
+find_address(const struct reader *rd, const char *text)
+{
+	for (const struct json *item = json_first(rd->switches); item;
+	     item = json_next(item)) {
+		const struct json *array = json_find(item, "addresses");
+
+		for (const struct json *one = array ? json_first(array) : NULL; one;
+		     one = json_next(one)) {
+			const char *have = json_string(one);
+			uint8_t a[16], b[16];
+
+			if (have && address_parse(have, a) == 0 &&
+			    address_parse(text, b) == 0 && !memcmp(a, b, sizeof a))
+				return one;
+		}
+	}
+	return NULL;
+}
+
+static int
+read_address(struct reader *rd, const struct json *value, uint32_t node)
+{
+	const char *text;
+	uint8_t address[16];
+	int r;
+
+	if (json_as_str(rd->doc, value, &text, rd->err) < 0)
+		return -EINVAL;
+	if (address_parse(text, address) < 0)
+		return json_fail(rd->doc, value, rd->err,
+				 "'%s' is not an IP address, expected one such as "
+				 "10.0.0.1 or fd00::1",
+				 text);
+	r = topo_builder_address(rd->builder, node, address);
+	if (r == -EEXIST)
+		return report_duplicate(rd, value, "address", text,
+					find_address(rd, text));
+	return r < 0 ? json_fail(rd->doc, value, rd->err, "too many addresses") : 0;
+}
+
+/* The addresses of a switch, which are optional. */
+static int
+read_addresses(struct reader *rd, const struct json *item, uint32_t node)
+{
+	const struct json *array = NULL;
+	size_t n;
+
+	if (json_opt_array(rd->doc, item, "addresses", &array, &n, rd->err) < 0)
+		return -EINVAL;
+	for (const struct json *one = array ? json_first(array) : NULL; one;
+	     one = json_next(one))
+		if (read_address(rd, one, node) < 0)
+			return -EINVAL;
+	return 0;
+}
+
 /* Adds one host or switch from its object. */
 static int
 read_node(struct reader *rd, const struct json *item, bool is_host)
 {
 	static const char *const host_keys[] = { "name", "slots", NULL };
-	static const char *const switch_keys[] = { "name", "tier", NULL };
+	static const char *const switch_keys[] = { "name", "tier", "addresses", NULL };
 	int64_t n_slots = rd->opts && rd->opts->n_slots ? rd->opts->n_slots : 1;
 	int64_t tier = 1;
 	const char *name;
@@ -123,7 +182,7 @@ read_node(struct reader *rd, const struct json *item, bool is_host)
 			"'%s' is not a valid name, expected 1 to %d letters, digits and "
 			"\"._-/+@\"",
 			name, TOPO_MAX_NAME);
-	return r;
+	return r < 0 || is_host ? r : read_addresses(rd, item, node);
 }
 
 static int

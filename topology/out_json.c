@@ -8,6 +8,7 @@
  */
 #include "lib/base/jsonw.h"
 #include "lib/base/strbuf.h"
+#include "topology/address_table.h"
 #include "topology/topo.h"
 #include "topology/write.h"
 
@@ -65,6 +66,20 @@ write_tiers(struct jsonw *w, const struct topo *topo)
 		jsonw_end(w);
 }
 
+static void
+write_addresses(struct jsonw *w, const struct topo *topo, uint32_t node)
+{
+	const struct address_table *table = topo_addresses(topo);
+	uint32_t id = address_table_first(table, node);
+
+	if (id == ADDRESS_TABLE_NONE)
+		return;
+	jsonw_array(w, "addresses");
+	for (; id != ADDRESS_TABLE_NONE; id = address_table_next(table, id))
+		jsonw_str(w, NULL, address_table_text(table, id));
+	jsonw_end(w);
+}
+
 void
 topo_json_write(const struct topo *topo, FILE *out)
 {
@@ -86,6 +101,7 @@ topo_json_write(const struct topo *topo, FILE *out)
 				jsonw_int(&w, "slots", node->n_slots);
 			else
 				jsonw_int(&w, "tier", node->tier);
+			write_addresses(&w, topo, i);
 			jsonw_end(&w);
 		}
 		jsonw_end(&w);

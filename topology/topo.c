@@ -16,6 +16,9 @@
 #include "lib/base/rng.h"
 #include "lib/base/strtab.h"
 #include "lib/base/vec.h"
+#include "topology/address_table.h"
+
+_Static_assert(ADDRESS_TABLE_NONE == TOPO_NONE, "an address of no node");
 
 const char *const topo_balance_names[] = { "hash", "spray", "adaptive", NULL };
 
@@ -28,12 +31,13 @@ struct port_map {
 };
 
 struct topo_builder {
-	char *name;                  /* Owned. */
-	struct strtab *node_names;   /* Owned.  Number of a name is its node id. */
-	struct strtab *port_names;   /* Owned. */
-	VEC(struct topo_node) nodes; /* Names belong to 'node_names'. */
-	VEC(struct topo_link) links; /* Port names belong to 'port_names'. */
-	struct port_map out, in;     /* Links that leave, and enter, at a port. */
+	char *name;                      /* Owned. */
+	struct strtab *node_names;       /* Owned.  Number of a name is its node id. */
+	struct strtab *port_names;       /* Owned. */
+	VEC(struct topo_node) nodes;     /* Names belong to 'node_names'. */
+	VEC(struct topo_link) links;     /* Port names belong to 'port_names'. */
+	struct port_map out, in;         /* Links that leave, and enter, at a port. */
+	struct address_table *addresses; /* Owned. */
 	enum topo_balance balances[TOPO_MAX_TIER + 1]; /* By tier. */
 };
 
@@ -51,6 +55,7 @@ struct topo {
 	uint32_t *out_first;    /* Owned.  n_nodes + 1: see 'out_links'. */
 	uint32_t *out_links;    /* Owned.  Of node i: [first[i], first[i + 1]). */
 	struct port_map out;
+	struct address_table *addresses;               /* Owned. */
 	enum topo_balance balances[TOPO_MAX_TIER + 1]; /* By tier. */
 };
 
@@ -123,6 +128,7 @@ topo_builder_new(const char *name)
 	b->name = xstrdup(name);
 	b->node_names = strtab_new();
 	b->port_names = strtab_new();
+	b->addresses = address_table_new();
 	return b;
 }
 
@@ -138,6 +144,7 @@ topo_builder_free(struct topo_builder *b)
 	vec_free(&b->links);
 	port_map_fini(&b->out);
 	port_map_fini(&b->in);
+	address_table_free(b->addresses);
 	free(b);
 }
 
@@ -207,6 +214,16 @@ topo_builder_balance(struct topo_builder *b, uint32_t tier, enum topo_balance ba
 		return -EINVAL;
 	b->balances[tier] = balance;
 	return 0;
+}
+
+int
+topo_builder_address(struct topo_builder *b, uint32_t switch_node,
+		     const uint8_t address[16])
+{
+	if (switch_node >= b->nodes.n ||
+	    b->nodes.items[switch_node].kind != TOPO_SWITCH)
+		return -EINVAL;
+	return address_table_add(b->addresses, switch_node, address);
 }
 
 static bool
@@ -337,6 +354,7 @@ topo_builder_finish(struct topo_builder *b)
 	topo->links = b->links.items;
 	topo->n_links = (uint32_t)b->links.n;
 	topo->out = b->out;
+	topo->addresses = b->addresses;
 	memcpy(topo->balances, b->balances, sizeof topo->balances);
 	port_map_fini(&b->in);
 	free(b);
@@ -370,6 +388,7 @@ topo_unref(struct topo *topo)
 	free(topo->out_first);
 	free(topo->out_links);
 	port_map_fini(&topo->out);
+	address_table_free(topo->addresses);
 	free(topo);
 }
 
@@ -415,6 +434,18 @@ enum topo_balance
 topo_balance(const struct topo *topo, uint32_t tier)
 {
 	return tier <= TOPO_MAX_TIER ? topo->balances[tier] : TOPO_BALANCE_HASH;
+}
+
+uint32_t
+topo_find_address(const struct topo *topo, const uint8_t address[16])
+{
+	return address_table_node(topo->addresses, address);
+}
+
+const struct address_table *
+topo_addresses(const struct topo *topo)
+{
+	return topo->addresses;
 }
 
 const uint32_t *

@@ -69,6 +69,7 @@ struct topo_link {
 	double capacity_bps;             /* Above 0. */
 };
 
+struct address_table;
 struct topo;
 struct topo_builder;
 
@@ -93,6 +94,13 @@ int topo_builder_switch(struct topo_builder *builder, const char *name, uint32_t
  */
 int topo_builder_balance(struct topo_builder *builder, uint32_t tier,
 			 enum topo_balance balance);
+
+/*
+ * Adds an IP address of a switch (lib/base/address.h).  Returns 0, -EINVAL for a node
+ * that is no switch, -EEXIST if a node has the address already, or -E2BIG.
+ */
+int topo_builder_address(struct topo_builder *builder, uint32_t switch_node,
+			 const uint8_t address[16]);
 
 /* True for 1 to TOPO_MAX_NAME letters, digits and "._-/+@". */
 bool topo_name_is_valid(const char *name);
@@ -128,6 +136,11 @@ const struct topo_link *topo_link(const struct topo *topo, uint32_t link);
 /* How switches of that tier balance; TOPO_BALANCE_HASH for a tier without any. */
 enum topo_balance topo_balance(const struct topo *topo, uint32_t tier);
 
+/* The switch that has this IP address, or TOPO_NONE. */
+uint32_t topo_find_address(const struct topo *topo, const uint8_t address[16]);
+/* The addresses of all switches.  Borrowed. */
+const struct address_table *topo_addresses(const struct topo *topo);
+
 /* The hosts' node ids, ascending; '*ret_n' of them.  Borrowed. */
 const uint32_t *topo_hosts(const struct topo *topo, size_t *ret_n);
 
@@ -142,6 +155,9 @@ const uint32_t *topo_links_out(const struct topo *topo, uint32_t node, size_t *r
  * hosts without links; 0 if no host has links.
  */
 double topo_line_bps(const struct topo *topo, const uint32_t *hosts, size_t n);
+
+/* The same nodes and links with the same ids, except for the fabric's name.  O(fabric). */
+bool topo_is_same(const struct topo *a, const struct topo *b);
 
 /* Id of the node or link of that name, or TOPO_NONE.  O(1) on average. */
 uint32_t topo_find_node(const struct topo *topo, const char *name);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/address.h"
 #include "lib/base/err.h"
 #include "tests/unit/test.h"
 #include "topology/gen.h"
@@ -272,6 +273,108 @@ bad_balance_is_refused_with_its_line(void **state)
 		       "expected an object, found a number");
 	assert_refused(JSON_TIERS "\n\"tiers\":{}}", 5,
 		       "'tiers' has to be an array, found an object");
+}
+
+#define JSON_ADDRESSES(second)                                                  \
+	JSON_HEAD                                                               \
+	"\"hosts\":[{\"name\":\"h\"}],\"cables\":[],\"switches\":[\n"           \
+	"{\"name\":\"s\",\"tier\":1,\"addresses\":[\"10.0.0.1\",\"fd00::1\"]}," \
+	"\n{\"name\":\"t\",\"tier\":1,\"addresses\":" second "},\n"             \
+	"{\"name\":\"u\",\"tier\":2}]}"
+
+static uint32_t
+find_address(const struct topo *topo, const char *text)
+{
+	uint8_t address[16];
+
+	assert_int_equal(address_parse(text, address), 0);
+	return topo_find_address(topo, address);
+}
+
+static void
+addresses_of_switches_survive_json(void **state)
+{
+	struct topo *topo = read_text(JSON_ADDRESSES("[\"10.0.0.2\"]"));
+
+	(void)state;
+	assert_int_equal(find_address(topo, "10.0.0.1"), topo_find_node(topo, "s"));
+	assert_int_equal(find_address(topo, "fd00::1"), topo_find_node(topo, "s"));
+	assert_int_equal(find_address(topo, "10.0.0.2"), topo_find_node(topo, "t"));
+	assert_int_equal(find_address(topo, "10.0.0.3"), TOPO_NONE);
+	assert_round_trip(topo);
+	topo = read_text(JSON_ADDRESSES("[]"));
+	assert_int_equal(find_address(topo, "10.0.0.2"), TOPO_NONE);
+	assert_round_trip(topo);
+}
+
+static void
+bad_addresses_are_refused_with_their_line(void **state)
+{
+	(void)state;
+	assert_refused(
+		JSON_ADDRESSES("[\"10.0.0\"]"), 4,
+		"'10.0.0' is not an IP address, expected one such as 10.0.0.1 or "
+		"fd00::1");
+	assert_refused(JSON_ADDRESSES("[7]"), 4, "expected a string, found a number");
+	assert_refused(JSON_ADDRESSES("\"10.0.0.2\""), 4,
+		       "'addresses' has to be an array, found a string");
+	assert_refused(JSON_ADDRESSES("[\"10.0.0.2\",\"FD00:0::1\"]"), 4,
+		       "address 'FD00:0::1' is defined twice, first in line 3");
+	assert_refused(JSON_HEAD "\"switches\":[],\"cables\":[],\"hosts\":[\n"
+				 "{\"name\":\"h\",\"addresses\":[]}]}",
+		       3, "unknown key 'addresses'");
+}
+
+static void
+fabrics_are_the_same_or_not(void **state)
+{
+	static const char *const texts[] = {
+		JSON_ADDRESSES("[\"10.0.0.2\"]"),
+		JSON_ADDRESSES("[\"10.0.0.3\"]"),
+		JSON_ADDRESSES("[\"10.0.0.2\",\"10.0.0.3\"]"),
+		JSON_HEAD
+		"\"switches\":[],\"hosts\":[{\"name\":\"h\"},{\"name\":\"i\"}],"
+		"\"cables\":[{\"a\":\"h:p\",\"b\":\"i:p\",\"gbps\":1}]}",
+		JSON_HEAD
+		"\"switches\":[],\"hosts\":[{\"name\":\"h\"},{\"name\":\"j\"}],"
+		"\"cables\":[{\"a\":\"h:p\",\"b\":\"j:p\",\"gbps\":1}]}",
+		JSON_HEAD
+		"\"switches\":[],\"hosts\":[{\"name\":\"h\"},{\"name\":\"i\"}],"
+		"\"cables\":[{\"a\":\"h:p\",\"b\":\"i:p\",\"gbps\":2}]}",
+		JSON_HEAD
+		"\"switches\":[],\"hosts\":[{\"name\":\"h\"},{\"name\":\"i\"}],"
+		"\"cables\":[{\"a\":\"h:q\",\"b\":\"i:p\",\"gbps\":1}]}",
+		JSON_TIERS "\"tiers\":[{\"tier\":2,\"balance\":\"spray\"}]}",
+		JSON_TIERS "\"tiers\":[]}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+			struct topo *a = read_text(texts[i]), *b = read_text(texts[k]);
+
+			assert_int_equal(topo_is_same(a, b), i == k);
+			topo_unref(a);
+			topo_unref(b);
+		}
+	}
+}
+
+static void
+only_switches_have_addresses(void **state)
+{
+	struct topo_builder *b = topo_builder_new("x");
+	uint8_t address[16] = { 1 };
+	uint32_t host, leaf;
+
+	(void)state;
+	assert_int_equal(topo_builder_host(b, "h", 1, &host), 0);
+	assert_int_equal(topo_builder_switch(b, "s", 1, &leaf), 0);
+	assert_int_equal(topo_builder_address(b, host, address), -EINVAL);
+	assert_int_equal(topo_builder_address(b, 9, address), -EINVAL);
+	assert_int_equal(topo_builder_address(b, leaf, address), 0);
+	assert_int_equal(topo_builder_address(b, leaf, address), -EEXIST);
+	topo_builder_free(b);
 }
 
 static void
@@ -604,6 +707,10 @@ main(void)
 		cmocka_unit_test(bad_json_is_refused_with_its_line),
 		cmocka_unit_test(balance_of_tiers_survives_json),
 		cmocka_unit_test(bad_balance_is_refused_with_its_line),
+		cmocka_unit_test(addresses_of_switches_survive_json),
+		cmocka_unit_test(bad_addresses_are_refused_with_their_line),
+		cmocka_unit_test(fabrics_are_the_same_or_not),
+		cmocka_unit_test(only_switches_have_addresses),
 		cmocka_unit_test(duplicates_are_all_told_to_who_asks),
 		cmocka_unit_test(slurm_tree_is_read_with_its_speeds_and_tiers),
 		cmocka_unit_test(slurm_switch_may_have_several_parents),
