@@ -9,10 +9,10 @@
 
 #include "collector/config.h"
 #include "collector/doctor/doctor.h"
-#include "collector/paths/port_range.h"
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/daemon/settings.h"
+#include "lib/wire/port_range.h"
 
 #define BPF_FS_NUMBER 0xcafe4a11
 

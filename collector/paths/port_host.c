@@ -112,8 +112,10 @@ is_open_in(void *ctx, const struct port_flow *flow, const char *job)
 static bool
 is_port_used(void *ctx, uint16_t port)
 {
-	(void)ctx;
-	return port_sockets_has_port(port);
+	const struct port_host *host = ctx;
+
+	return !host->options.is_probed(host->options.ctx, port) &&
+	       port_sockets_has_port(port);
 }
 
 /* ---- Interfaces ------------------------------------------------------------------ */
@@ -404,12 +406,49 @@ port_host_report(const struct port_host *host, const char *name)
 	char *text = NULL;
 
 	tele_set_name(listing.rows.host, name);
+	listing.rows.range = host->options.range;
 	if (port_sockets_each(host->sockets, add_row, &listing) == 0) {
 		sort_items(listing.rows.rows.items, listing.rows.rows.n, by_bytes);
 		text = flow_text_write(&listing.rows);
 	}
 	flow_rows_fini(&listing.rows);
 	return text;
+}
+
+struct search {
+	const struct port_host *host;
+	const struct probe_message *order;
+	bool is_found;
+};
+
+static void
+match_order(void *ctx, const struct port_socket *socket)
+{
+	struct search *search = ctx;
+	const struct port_host *host = search->host;
+	const struct probe_message *order = search->order;
+	const struct port_flow *flow = &socket->flow;
+	char job[TELE_MAX_NAME + 1];
+
+	if (search->is_found || !socket->cgroup ||
+	    flow->destination_port != order->destination_port ||
+	    memcmp(flow->source, order->source, sizeof flow->source) != 0 ||
+	    memcmp(flow->destination, order->destination, sizeof flow->destination) !=
+		    0)
+		return;
+	search->is_found = host->options.job_of(host->options.ctx, socket->cgroup, job);
+}
+
+bool
+port_host_may_probe(const struct port_host *host, const struct probe_message *order)
+{
+	struct search search = { .host = host, .order = order };
+
+	for (size_t i = 0; i < order->n_ports; i++)
+		if (!port_range_has(&host->options.range, order->ports[i].port))
+			return false;
+	return port_sockets_each(host->sockets, match_order, &search) == 0 &&
+	       search.is_found;
 }
 
 static void

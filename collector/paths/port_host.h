@@ -17,10 +17,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector/paths/port_range.h"
 #include "collector/paths/port_receiver.h"
 #include "collector/paths/port_sender.h"
 #include "lib/base/strbuf.h"
+#include "lib/wire/port_range.h"
+#include "lib/wire/probe_text.h"
 
 struct err;
 struct port_host;
@@ -38,6 +39,8 @@ struct port_host_options {
 	void (*send)(void *ctx, const char *topic, const char *text);
 	/* The name of the job that a control group belongs to, or false. */
 	bool (*job_of)(void *ctx, uint64_t cgroup, char ret_name[TELE_MAX_NAME + 1]);
+	/* The port is that of a probe, which other sockets could not have. */
+	bool (*is_probed)(void *ctx, uint16_t port);
 	void *ctx;
 };
 
@@ -60,6 +63,13 @@ int port_host_take(struct port_host *host, int64_t now_ns, const char *text, siz
 void port_host_tick(struct port_host *host, int64_t now_ns);
 /* Gives all flows of this host their own ports back. */
 void port_host_release(struct port_host *host, int64_t now_ns);
+
+/*
+ * The paths of these ports may be probed: all are of the range, and this host has a
+ * connection of a job with these addresses and this destination port.
+ */
+bool port_host_may_probe(const struct port_host *host,
+			 const struct probe_message *order);
 
 /*
  * The flows that this host sends and whose control group is of a job, as flow_text.h:

@@ -21,8 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector/paths/port_range.h"
 #include "lib/wire/port_message.h"
+#include "lib/wire/port_range.h"
 
 struct port_sender;
 

@@ -35,7 +35,7 @@ write_row(struct jsonw *w, const struct flow_row *row)
 char *
 flow_text_write(const struct flow_rows *rows)
 {
-	char *text = NULL;
+	char range[PORT_RANGE_BYTES], *text = NULL;
 	struct jsonw w;
 	size_t length;
 	FILE *out = open_memstream(&text, &length);
@@ -43,6 +43,8 @@ flow_text_write(const struct flow_rows *rows)
 	BUG_ON(!out);
 	jsonw_line(&w, out, "antiphase.flows/1");
 	jsonw_str(&w, "host", rows->host);
+	if (rows->range.first)
+		jsonw_str(&w, "range", port_range_write(&rows->range, range));
 	jsonw_array(&w, "flows");
 	for (size_t i = 0; i < rows->rows.n && i < FLOW_MAX; i++)
 		write_row(&w, &rows->rows.items[i]);
@@ -105,15 +107,32 @@ read_row(const struct json_doc *doc, const struct json *at, struct flow_row *ret
 }
 
 static int
+read_range(const struct json_doc *doc, struct port_range *ret_range, struct err *err)
+{
+	const struct json *at = json_find(json_root(doc), "range");
+	const char *text;
+
+	*ret_range = (struct port_range){ .first = 0 };
+	if (!at)
+		return 0;
+	if (json_as_str(doc, at, &text, err) < 0)
+		return -EINVAL;
+	if (port_range_parse(text, ret_range, NULL) < 0)
+		return json_fail(doc, at, err, "expected ports such as 61000-61999");
+	return 0;
+}
+
+static int
 read_rows(const struct json_doc *doc, struct flow_rows *rows, struct err *err)
 {
-	static const char *const keys[] = { "schema", "host", "flows", NULL };
+	static const char *const keys[] = { "schema", "host", "range", "flows", NULL };
 	const struct json *root = json_root(doc), *array;
 	size_t n;
 
 	if (json_check_schema(doc, "antiphase.flows", 1, err) < 0 ||
 	    json_check_keys(doc, root, keys, err) < 0 ||
 	    read_name(doc, root, "host", rows->host, err) < 0 ||
+	    read_range(doc, &rows->range, err) < 0 ||
 	    json_get_array(doc, root, "flows", &array, &n, err) < 0)
 		return -EINVAL;
 	if (n > FLOW_MAX)

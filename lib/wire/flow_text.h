@@ -2,13 +2,14 @@
 /*
  * flow_text.h - the TCP flows of a host's jobs as JSON
  *
- *	{"schema":"antiphase.flows/1","host":"n1","flows":[{"job":"4711",
- *	 "source":"10.0.0.1:41000","destination":"10.0.1.1:5001","port":61007,
- *	 "bytes":123456789}]}
+ *	{"schema":"antiphase.flows/1","host":"n1","range":"61000-61999","flows":[
+ *	 {"job":"4711","source":"10.0.0.1:41000","destination":"10.0.1.1:5001",
+ *	 "port":61007,"bytes":123456789}]}
  *
  * A collector that may move flows publishes it under "flow/HOST/": the flows that the
- * host sends, with the most bytes first.  'port' is the source port on the wire, 'bytes'
- * is what the other end has acknowledged since the connection began.  Pure.
+ * host sends, with the most bytes first, and the ports that may be wire ports there
+ * (optional).  'port' is the source port on the wire, 'bytes' is what the other end has
+ * acknowledged since the connection began.  Pure.
  */
 #ifndef LIB_WIRE_FLOW_TEXT_H
 #define LIB_WIRE_FLOW_TEXT_H
@@ -18,6 +19,7 @@
 
 #include "bpf/port_translate.h"
 #include "lib/base/vec.h"
+#include "lib/wire/port_range.h"
 #include "lib/wire/tele.h"
 
 struct err;
@@ -34,6 +36,7 @@ struct flow_row {
 
 struct flow_rows {
 	char host[TELE_MAX_NAME + 1];
+	struct port_range range; /* 0 to 0: unknown. */
 	VEC(struct flow_row) rows;
 };
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/address.h"
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/json.h"
@@ -25,40 +26,7 @@ static const char *const verbs[] = { [PORT_MOVE] = "move",
 				     [PORT_SETTLED] = "settled",
 				     NULL };
 
-static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-/* ---- Addresses ------------------------------------------------------------------- */
-
-static bool
-is_ipv4(const uint8_t address[16])
-{
-	return !memcmp(address, mapped, sizeof mapped);
-}
-
-static const char *
-write_address(const uint8_t address[16], char ret_text[INET6_ADDRSTRLEN])
-{
-	const char *text =
-		is_ipv4(address)
-			? inet_ntop(AF_INET, address + 12, ret_text, INET6_ADDRSTRLEN)
-			: inet_ntop(AF_INET6, address, ret_text, INET6_ADDRSTRLEN);
-
-	BUG_ON(!text);
-	return text;
-}
-
-static bool
-parse_address(const char *text, uint8_t ret_address[16])
-{
-	uint8_t address[16];
-
-	if (inet_pton(AF_INET, text, address + 12) == 1)
-		memcpy(address, mapped, sizeof mapped);
-	else if (inet_pton(AF_INET6, text, address) != 1 || is_ipv4(address))
-		return false;
-	memcpy(ret_address, address, sizeof address);
-	return true;
-}
+/* ---- Parts ----------------------------------------------------------------------- */
 
 static int
 read_address(const struct json_doc *doc, const char *key, uint8_t ret_address[16],
@@ -68,7 +36,7 @@ read_address(const struct json_doc *doc, const char *key, uint8_t ret_address[16
 
 	if (json_get_str(doc, json_root(doc), key, &text, err) < 0)
 		return -EINVAL;
-	if (!parse_address(text, ret_address))
+	if (address_parse(text, ret_address) < 0)
 		return json_fail(doc, json_find(json_root(doc), key), err,
 				 "expected an address");
 	return 0;
@@ -92,7 +60,7 @@ char *
 port_text_write(const struct port_message *message)
 {
 	const struct port_flow *flow = &message->flow;
-	char address[INET6_ADDRSTRLEN], *text = NULL;
+	char address[ADDRESS_TEXT_BYTES], *text = NULL;
 	struct jsonw w;
 	size_t length;
 	FILE *out = open_memstream(&text, &length);
@@ -101,9 +69,9 @@ port_text_write(const struct port_message *message)
 	jsonw_line(&w, out, "antiphase.port/1");
 	jsonw_str(&w, "verb", verbs[message->verb]);
 	jsonw_str(&w, "job", message->job);
-	jsonw_str(&w, "source", write_address(flow->source, address));
+	jsonw_str(&w, "source", address_write(flow->source, address));
 	jsonw_int(&w, "source_port", ntohs(flow->source_port));
-	jsonw_str(&w, "destination", write_address(flow->destination, address));
+	jsonw_str(&w, "destination", address_write(flow->destination, address));
 	jsonw_int(&w, "destination_port", ntohs(flow->destination_port));
 	jsonw_int(&w, "port", ntohs(message->port));
 	jsonw_int(&w, "number", (int64_t)message->number);
@@ -116,7 +84,7 @@ port_text_write(const struct port_message *message)
 int
 port_text_end(const char *text, uint8_t ret_address[16], uint16_t *ret_port)
 {
-	char address[INET6_ADDRSTRLEN + 1];
+	char address[ADDRESS_TEXT_BYTES + 1];
 	const char *colon = strrchr(text, ':');
 	bool is_six = *text == '[';
 	unsigned port;
@@ -129,7 +97,8 @@ port_text_end(const char *text, uint8_t ret_address[16], uint16_t *ret_port)
 		return -EINVAL;
 	snprintf(address, sizeof address, "%.*s", (int)(colon - text) - 2 * is_six,
 		 text + is_six);
-	if (!parse_address(address, ret_address) || is_six == is_ipv4(ret_address))
+	if (address_parse(address, ret_address) < 0 ||
+	    is_six == address_is_ipv4(ret_address))
 		return -EINVAL;
 	*ret_port = htons((uint16_t)port);
 	return 0;
@@ -167,7 +136,7 @@ read_message(const struct json_doc *doc, struct port_message *ret_message,
 	if (*job && !tele_name_is_valid(job))
 		return json_fail(doc, json_find(root, "job"), err,
 				 "that is not the name of a job");
-	if (is_ipv4(flow->source) != is_ipv4(flow->destination))
+	if (address_is_ipv4(flow->source) != address_is_ipv4(flow->destination))
 		return json_fail(doc, json_find(root, "destination"), err,
 				 "the addresses are of two families");
 	ret_message->verb = (enum port_verb)index;
@@ -196,10 +165,10 @@ port_text_parse(const char *text, size_t n, struct port_message *ret_message,
 void
 port_text_topic_of(const uint8_t address[16], char ret_topic[PORT_TOPIC_BYTES])
 {
-	char text[INET6_ADDRSTRLEN];
+	char text[ADDRESS_TEXT_BYTES];
 
 	snprintf(ret_topic, PORT_TOPIC_BYTES, PORT_TOPIC "%s/",
-		 write_address(address, text));
+		 address_write(address, text));
 }
 
 void
@@ -217,10 +186,11 @@ const char *
 port_text_write_end(const uint8_t address[16], uint16_t port,
 		    char ret_text[PORT_TEXT_END_BYTES])
 {
-	char text[INET6_ADDRSTRLEN];
+	char text[ADDRESS_TEXT_BYTES];
 
-	snprintf(ret_text, PORT_TEXT_END_BYTES, is_ipv4(address) ? "%s:%u" : "[%s]:%u",
-		 write_address(address, text), ntohs(port));
+	snprintf(ret_text, PORT_TEXT_END_BYTES,
+		 address_is_ipv4(address) ? "%s:%u" : "[%s]:%u",
+		 address_write(address, text), ntohs(port));
 	return ret_text;
 }
 

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collector/paths/port_range.h"
 #include "lib/base/err.h"
 #include "lib/base/rng.h"
+#include "lib/wire/port_range.h"
 #include "tests/unit/test.h"
 
 static void

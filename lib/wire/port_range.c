@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/paths/port_range.h"
+#include "lib/wire/port_range.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "lib/base/err.h"
 
@@ -74,6 +75,13 @@ port_range_parse(const char *text, struct port_range *ret_range, struct err *err
 			       text, PORT_RANGE_MIN);
 	*ret_range = range;
 	return 0;
+}
+
+const char *
+port_range_write(const struct port_range *range, char ret_text[PORT_RANGE_BYTES])
+{
+	snprintf(ret_text, PORT_RANGE_BYTES, "%u-%u", range->first, range->last);
+	return ret_text;
 }
 
 /*

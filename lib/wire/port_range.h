@@ -7,8 +7,8 @@
  * in that list on each host (and in each network namespace) that has flows to move.
  * The list does not stop a program from binding such a port on purpose.  Pure.
  */
-#ifndef COLLECTOR_PATHS_PORT_RANGE_H
-#define COLLECTOR_PATHS_PORT_RANGE_H
+#ifndef LIB_WIRE_PORT_RANGE_H
+#define LIB_WIRE_PORT_RANGE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,6 +28,11 @@ bool port_range_has(const struct port_range *range, uint16_t port);
 
 /* Reads "61000-61999".  Returns 0, or -EINVAL with 'err' filled. */
 int port_range_parse(const char *text, struct port_range *ret_range, struct err *err);
+
+/* Writes the same; returns 'ret_text'. */
+#define PORT_RANGE_BYTES 12
+const char *port_range_write(const struct port_range *range,
+			     char ret_text[PORT_RANGE_BYTES]);
 
 /*
  * Checks that each port of the range is in 'reserved', the text of
