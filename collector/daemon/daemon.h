@@ -29,6 +29,7 @@ struct ingest;
 struct loop;
 struct event_socket;
 struct pacer_socket;
+struct path_probe_stats;
 struct port_host;
 struct peak_rates;
 struct rec_writer;
@@ -105,6 +106,9 @@ int collector_join_ports(struct collector *collector, struct err *err);
 void collector_close_ports(struct collector *collector); /* Before the bus. */
 struct port_host *collector_port_host(const struct collector *collector);
 uint64_t collector_malformed_ports(const struct collector *collector);
+/* Probes of paths, and orders for probes that were refused; false: none are made. */
+bool collector_probe_stats(const struct collector *collector,
+			   struct path_probe_stats *ret_stats, uint64_t *ret_n_refused);
 
 /* frames.c: callbacks of the publisher. */
 bool collector_is_wanted(void *collector, uint8_t kind);

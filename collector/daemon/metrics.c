@@ -12,6 +12,7 @@
 #include "collector/jobs/event_socket.h"
 #include "collector/jobs/job_registry.h"
 #include "collector/jobs/pacer_socket.h"
+#include "collector/paths/path_probe.h"
 #include "collector/paths/port_host.h"
 #include "collector/series/binner.h"
 #include "collector/series/ingest.h"
@@ -371,10 +372,13 @@ static void
 write_ports(const struct collector *c, struct metrics *m)
 {
 	struct port_host_stats stats = { .n_interfaces = 0 };
+	struct path_probe_stats probes = { .n_waiting = 0 };
+	uint64_t n_refused = 0;
 	const struct port_host *host = collector_port_host(c);
 
 	if (host)
 		port_host_stats(host, &stats);
+	(void)collector_probe_stats(c, &probes, &n_refused);
 	metrics_gauge(m, "antiphase_collector_moved_flows",
 		      (double)stats.sender.n_translated,
 		      "TCP flows of this host that have a wire port.");
@@ -393,6 +397,15 @@ write_ports(const struct collector *c, struct metrics *m)
 	metrics_counter(m, "antiphase_collector_port_messages_refused_total",
 			collector_malformed_ports(c),
 			"Messages that were not about wire ports.");
+	metrics_counter(m, "antiphase_collector_path_probes_total", probes.n_packets,
+			"Packets sent to find out which path a wire port takes.");
+	metrics_counter(m, "antiphase_collector_ports_probed_total",
+			probes.n_found + probes.n_unknown,
+			"Wire ports whose path was probed.");
+	metrics_counter(m, "antiphase_collector_ports_silent_total", probes.n_unknown,
+			"Probed wire ports whose path is not known.");
+	metrics_counter(m, "antiphase_collector_probe_orders_refused_total", n_refused,
+			"Orders to probe paths that were refused.");
 }
 
 static void

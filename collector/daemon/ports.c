@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ports.c - wire ports: joins collector/paths to the bus, the loop and the jobs.
+ * ports.c - wire ports, and their paths: joins collector/paths to the bus, the loop and
+ * the jobs.
  *
  * Messages go out as texts at the collector's own endpoint, and come in from the
  * scheduler's, which passes on those of other hosts.  The collector subscribes to the
@@ -16,6 +17,7 @@
 
 #include "collector/daemon/daemon.h"
 #include "collector/jobs/cgroups.h"
+#include "collector/paths/path_probe.h"
 #include "collector/paths/port_host.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
@@ -27,6 +29,7 @@
 #include "lib/wire/bus.h"
 #include "lib/wire/flow_text.h"
 #include "lib/wire/port_text.h"
+#include "lib/wire/probe_text.h"
 
 /* Chosen: between walks of the control groups, and looks at the addresses. */
 #define WALK_NS      INT64_C(1000000000)
@@ -38,19 +41,23 @@
 /* A topic that is of no address: what all collectors get. */
 #define TOPIC_OF_ALL PORT_TOPIC "/"
 
+_Static_assert(PROBE_TOPIC_BYTES <= PORT_TOPIC_BYTES, "a topic has room for both");
+
 struct topic {
 	char text[PORT_TOPIC_BYTES];
 	bool is_there;
 };
 
 struct collector_ports {
-	struct port_host *host;  /* Owned. */
-	struct words interfaces; /* Borrowed by 'host'. */
-	struct bus_sub *sub;     /* Owned. */
+	struct port_host *host;   /* Owned. */
+	struct path_probe *probe; /* Owned. */
+	struct words interfaces;  /* Borrowed by 'host'. */
+	struct bus_sub *sub;      /* Owned. */
+	struct loop_item *probe_item;
 	VEC(struct topic) topics;
 	int64_t walked_ns, addresses_ns, reported_ns;
 	struct log_limit limit;
-	uint64_t n_malformed;
+	uint64_t n_malformed, n_refused_probes;
 };
 
 /* ---- Callbacks ------------------------------------------------------------------- */
@@ -86,6 +93,60 @@ job_of(void *ctx, uint64_t cgroup, char ret_name[TELE_MAX_NAME + 1])
 	return true;
 }
 
+static bool
+is_probed(void *ctx, uint16_t port)
+{
+	const struct collector *c = ctx;
+
+	return c->ports->probe && path_probe_has_port(c->ports->probe, port);
+}
+
+/* ---- Messages -------------------------------------------------------------------- */
+
+static void
+send_answer(void *ctx, const struct probe_message *answer)
+{
+	char topic[PROBE_TOPIC_BYTES], *text = probe_text_write(answer);
+
+	probe_text_topic_of(answer->source, topic);
+	send_text(ctx, topic, text);
+	free(text);
+}
+
+static void
+refuse_probes(void *ctx, struct probe_message *order)
+{
+	order->is_answer = true;
+	for (size_t i = 0; i < order->n_ports; i++)
+		order->ports[i].state = PROBE_FAILED;
+	send_answer(ctx, order);
+}
+
+/* An order that is being carried out needs no second answer. */
+static int
+take_probes(struct collector *c, int64_t now_ns, const char *text, size_t n,
+	    struct err *err)
+{
+	struct probe_message order;
+
+	if (probe_text_parse(text, n, &order, err) < 0)
+		return -EINVAL;
+	if (order.is_answer)
+		return err_set(err, NULL, 0, 0, "an answer about paths, not an order");
+	if (!port_host_may_probe(c->ports->host, &order) ||
+	    path_probe_take(c->ports->probe, now_ns, &order) == -E2BIG) {
+		c->ports->n_refused_probes++;
+		refuse_probes(c, &order);
+	}
+	return 0;
+}
+
+static void
+on_probe(void *ctx)
+{
+	path_probe_step(((struct collector *)ctx)->ports->probe, clk_monotonic_ns());
+}
+
 static void
 on_texts(void *ctx)
 {
@@ -97,10 +158,15 @@ on_texts(void *ctx)
 
 	while (bus_sub_message(ports->sub, &topic, &bytes, &n) == 1) {
 		int64_t now_ns = clk_monotonic_ns();
+		const char *text = (const char *)bytes;
 		struct err err = { 0 };
+		int rc;
 
-		if (port_host_take(ports->host, now_ns, (const char *)bytes, n, &err) ==
-		    0)
+		if (!strncmp(topic, PROBE_TOPIC, strlen(PROBE_TOPIC)))
+			rc = take_probes(c, now_ns, text, n, &err);
+		else
+			rc = port_host_take(ports->host, now_ns, text, n, &err);
+		if (rc == 0)
 			continue;
 		ports->n_malformed++;
 		log_limited(&ports->limit, now_ns, LOG_LEVEL_WARN, "ports",
@@ -111,7 +177,7 @@ on_texts(void *ctx)
 /* ---- Addresses ------------------------------------------------------------------- */
 
 static bool
-topic_of(const struct ifaddrs *one, char ret_topic[PORT_TOPIC_BYTES])
+address_of(const struct ifaddrs *one, uint8_t ret_address[16])
 {
 	uint8_t address[16] = { [10] = 0xff, [11] = 0xff };
 
@@ -129,7 +195,7 @@ topic_of(const struct ifaddrs *one, char ret_topic[PORT_TOPIC_BYTES])
 		       16);
 	else
 		return false;
-	port_text_topic_of(address, ret_topic);
+	memcpy(ret_address, address, sizeof address);
 	return true;
 }
 
@@ -162,9 +228,14 @@ follow_addresses(struct collector_ports *ports, int64_t now_ns)
 		ports->topics.items[i].is_there = false;
 	for (const struct ifaddrs *one = list; one; one = one->ifa_next) {
 		char text[PORT_TOPIC_BYTES];
+		uint8_t address[16];
 
-		if (topic_of(one, text))
-			want_topic(ports, text);
+		if (!address_of(one, address))
+			continue;
+		port_text_topic_of(address, text);
+		want_topic(ports, text);
+		probe_text_topic_of(address, text);
+		want_topic(ports, text);
 	}
 	freeifaddrs(list);
 	for (size_t i = 0; i < ports->topics.n; i++) {
@@ -215,6 +286,7 @@ open_host(struct collector *c, struct err *err)
 		.wall_offset_ns = c->wall.offset_ns,
 		.send = send_text,
 		.job_of = job_of,
+		.is_probed = is_probed,
 		.ctx = c,
 	};
 	int rc;
@@ -231,6 +303,8 @@ open_host(struct collector *c, struct err *err)
 			       "endpoint, to reach the scheduler");
 	rc = port_host_open(&options, clk_monotonic_ns(), &ports->host, err);
 	/* Counting goes on, as do flows that were moved. */
+	if (rc == 0)
+		rc = path_probe_open(send_answer, c, &ports->probe, err);
 	if (rc < 0)
 		log_warn("ports", "no flows are moved: %s%s%s", err->file,
 			 *err->file ? ": " : "", err->text);
@@ -247,7 +321,7 @@ collector_open_ports(struct collector *c, struct err *err)
 	c->ports = xcalloc(1, sizeof *c->ports);
 	collector_check_clock(c);
 	rc = open_host(c, err);
-	if (rc < 0 || !c->ports->host)
+	if (rc < 0 || !c->ports->probe)
 		collector_close_ports(c);
 	return rc;
 }
@@ -266,6 +340,7 @@ collector_join_ports(struct collector *c, struct err *err)
 		return rc;
 	follow_addresses(ports, clk_monotonic_ns());
 	bus_sub_join(ports->sub, c->loop, on_texts, c);
+	ports->probe_item = loop_fd(c->loop, path_probe_fd(ports->probe), on_probe, c);
 	loop_every(c->loop, PORT_HOST_TICK_NS, on_tick, c);
 	return 0;
 }
@@ -278,6 +353,9 @@ collector_close_ports(struct collector *c)
 	if (!ports)
 		return;
 	bus_sub_close(ports->sub);
+	if (ports->probe_item)
+		loop_remove(c->loop, ports->probe_item);
+	path_probe_close(ports->probe);
 	port_host_close(ports->host);
 	words_fini(&ports->interfaces);
 	vec_free(&ports->topics);
@@ -289,6 +367,17 @@ struct port_host *
 collector_port_host(const struct collector *c)
 {
 	return c->ports ? c->ports->host : NULL;
+}
+
+bool
+collector_probe_stats(const struct collector *c, struct path_probe_stats *ret_stats,
+		      uint64_t *ret_n_refused)
+{
+	if (!c->ports)
+		return false;
+	path_probe_stats(c->ports->probe, ret_stats);
+	*ret_n_refused = c->ports->n_refused_probes;
+	return true;
 }
 
 uint64_t
