@@ -154,6 +154,7 @@ print_json(const struct path *p)
 	jsonw_int(&w, "port", p->port);
 	jsonw_int(&w, "seed", p->seed);
 	jsonw_str(&w, "hash", count_alternatives(p) > 0 ? HASH_NAME : NULL);
+	jsonw_str(&w, "basis", "computed");
 	jsonw_num(&w, "equal_paths", p->n_equal);
 	jsonw_num(&w, "spread_paths", p->n_spread);
 	jsonw_num(&w, "alternatives", count_alternatives(p));

@@ -1,21 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * verb_path.c - 'antiphase path': the links of a flow on the fabric of the cluster.
+ * verb_path.c - 'antiphase path': the links of a flow on the fabric of the cluster, and
+ * the switches that source ports of this host pass.
  */
 #include "cli/path_print.h"
+#include "cli/probe_print.h"
 #include "cli/topology_io.h"
 #include "cli/topology_service.h"
 #include "cli/verbs.h"
+
+/* A fabric is asked for names of switches only if one is given. */
+static int
+run_probe(const char *fabric, const struct probe_question *question)
+{
+	struct topo *topo = NULL;
+	struct err err = { 0 };
+	int r = fabric ? topology_load(fabric, NULL, &topo, &err) : 0;
+
+	if (r < 0)
+		return topology_fail(r, &err);
+	r = probe_show(topo, question);
+	topo_unref(topo);
+	return r;
+}
 
 static int
 run_path(int argc, char **argv)
 {
 	struct path_question question = { 0 };
-	const char *fabric = TOPOLOGY_SERVICE;
+	struct probe_question probe = { .ports = "61000-61015" };
+	const char *fabric = NULL;
 	const struct cli_opt opts[] = {
 		CLI_OPT("fabric", 'f', CLI_STR, &fabric, "FILE",
 			"fabric, or its service (default: " TOPOLOGY_SERVICE ")"),
 		PATH_OPTS(&question),
+		CLI_OPT("probe", 0, CLI_STR, &probe.destination, "ADDRESS:PORT",
+			"from this host: probe which switches TCP packets pass"),
+		CLI_OPT("ports", 0, CLI_STR, &probe.ports, "RANGE",
+			"with --probe: source ports (default: 61000-61015)"),
+		CLI_OPT("hops", 0, CLI_STR, &probe.hops, "RANGE",
+			"with --probe: hop counts, such as 2 or 1-3 (default: all)"),
 		CLI_OPTS_END,
 	};
 	struct topo *topo;
@@ -25,7 +49,16 @@ run_path(int argc, char **argv)
 
 	if (first < 0)
 		return cli_status(first);
-	r = topology_load(fabric, NULL, &topo, &err);
+	if (argc - first != (probe.destination ? 0 : 2))
+		return cli_usage_error(&verb_path,
+				       probe.destination ? "expected no operands with "
+							   "--probe"
+							 : "expected SOURCE and "
+							   "DESTINATION");
+	probe.json = question.json;
+	if (probe.destination)
+		return run_probe(fabric, &probe);
+	r = topology_load(fabric ? fabric : TOPOLOGY_SERVICE, NULL, &topo, &err);
 	if (r < 0)
 		return topology_fail(r, &err);
 	r = path_show(topo, argv + first, &question);
@@ -36,12 +69,10 @@ run_path(int argc, char **argv)
 const struct cli_verb verb_path = {
 	.name = "path",
 	.summary = "show the links of a flow between two hosts, and how it is chosen",
-	.usage = "[options] SOURCE DESTINATION",
+	.usage = "[options] SOURCE DESTINATION | --probe ADDRESS:PORT [options]",
 	.examples = "  antiphase path h0 h23\n"
 		    "  antiphase path --fabric fabric.json h0 h23 --port 4791\n"
-		    "  antiphase path --fabric fabric.json h0 h23 --all\n",
+		    "  antiphase path --fabric fabric.json h0 h23 --all\n"
+		    "  antiphase path --probe 10.0.1.1:5001 --ports 61000-61015\n",
 	.run = run_path,
-	.operands = "SOURCE and DESTINATION",
-	.min_operands = 2,
-	.max_operands = 2,
 };
