@@ -633,6 +633,68 @@ given_paths_are_taken_and_wrong_ones_refused(void **state)
 	fixture_fini(&f);
 }
 
+/* The number of flows that are left to hashing although they have a choice. */
+static size_t
+n_left_to_hashing(const struct advisor *advisor, uint32_t job)
+{
+	struct advisor_view view = view_of(advisor, job);
+	size_t n = 0;
+
+	assert_non_null(view.paths);
+	for (size_t i = 0; i < view.n_paths; i++)
+		n += view.paths[i].number == WORK_HASHED;
+	return n;
+}
+
+static void
+assigned_jobs_leave_nothing_to_hashing(void **state)
+{
+	struct advisor *advisor;
+	struct fixture f;
+	uint32_t jobs[8];
+	uint64_t revision;
+
+	(void)state;
+	fixture_init(&f, 2, 8, 8, 50e9);
+	advisor = advisor_new(f.topo, NULL);
+	put_running(advisor, &f, 8, 0.5, jobs);
+	for (uint32_t i = 0; i < 8; i++) {
+		assert_false(advisor_has_assigned(advisor, jobs[i]));
+		advisor_assign_paths(advisor, jobs[i]);
+		assert_true(advisor_has_assigned(advisor, jobs[i]));
+	}
+	/* These are no changes, and leave little to be changed. */
+	assert_int_equal(advisor_path_counts(advisor).n_changed, 0);
+	assert_int_equal(advisor_path_counts(advisor).n_flows, 16);
+	change_all(advisor, 0);
+	assert_true(harm_of(advisor) < 0.01);
+	lab_solve(advisor);
+	for (uint32_t i = 0; i < 8; i++)
+		assert_int_equal(n_left_to_hashing(advisor, jobs[i]), 0);
+	/* Once; also when the job is put again with another profile. */
+	revision = view_of(advisor, jobs[7]).paths_revision;
+	advisor_assign_paths(advisor, jobs[7]);
+	f.workload.jobs[7].profile.period_us *= 2;
+	assert_int_equal(lab_put(advisor, &f, true), jobs[7]);
+	assert_true(advisor_has_assigned(advisor, jobs[7]));
+	lab_solve(advisor);
+	assert_true(view_of(advisor, jobs[7]).paths_revision == revision);
+	/* Not if they may not be chosen; then all is forgotten. */
+	advisor_allow_paths(advisor, jobs[7], false);
+	advisor_assign_paths(advisor, jobs[7]);
+	assert_false(advisor_has_assigned(advisor, jobs[7]));
+	lab_solve(advisor);
+	assert_null(view_of(advisor, jobs[7]).paths);
+	advisor_allow_paths(advisor, jobs[7], true);
+	advisor_assign_paths(advisor, jobs[7]);
+	lab_solve(advisor);
+	assert_int_equal(n_left_to_hashing(advisor, jobs[7]), 0);
+	advisor_remove(advisor, "job7");
+	assert_int_equal(advisor_path_counts(advisor).n_flows, 14);
+	advisor_free(advisor);
+	fixture_fini(&f);
+}
+
 int
 main(void)
 {
@@ -651,6 +713,7 @@ main(void)
 		cmocka_unit_test(levers_that_are_off_change_nothing),
 		cmocka_unit_test(spraying_fabrics_have_no_paths),
 		cmocka_unit_test(given_paths_are_taken_and_wrong_ones_refused),
+		cmocka_unit_test(assigned_jobs_leave_nothing_to_hashing),
 	};
 
 	return cmocka_run_group_tests_name("advisor paths", tests, NULL, NULL);

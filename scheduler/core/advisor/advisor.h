@@ -104,6 +104,16 @@ size_t advisor_step(struct advisor *advisor, size_t n_max);
 void advisor_allow_paths(struct advisor *advisor, uint32_t job, bool is_allowed);
 
 /*
+ * Chooses a path for each flow of a placed job that has a choice, at once and without a
+ * cost, given the paths of the other jobs: for jobs whose flows can be moved, and whose
+ * present paths are not known, as the hash of real switches is not.  From then on no flow
+ * of the job is left to hashing, while its paths may be chosen and it stays on its hosts.
+ * Nothing if that was done, or its paths may not be chosen.
+ */
+void advisor_assign_paths(struct advisor *advisor, uint32_t job);
+bool advisor_has_assigned(const struct advisor *advisor, uint32_t job);
+
+/*
  * Changes paths of running jobs where that pays, one job at a time, up to 'n_max' jobs:
  * those that were put, that share links with them, or that could use links which became
  * free.  A flow is changed only if the harm of all links (paths/link_loads.h) falls by

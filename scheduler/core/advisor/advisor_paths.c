@@ -12,6 +12,7 @@
 #include "lib/base/alloc.h"
 #include "scheduler/core/advisor/advisor_priv.h"
 #include "scheduler/core/paths/link_loads.h"
+#include "topology/route.h"
 #include "topology/topo.h"
 
 /* ---- Restless jobs --------------------------------------------------------------- */
@@ -121,6 +122,7 @@ advisor_paths_prepare(struct advisor *advisor, uint32_t job, bool has_waited,
 			 (has_waited || !entry->hosts);
 
 	place_set_paths(advisor->place, job, is_chosen ? PLACE_CHOSEN : PLACE_HASHED);
+	paths->is_assigned &= kept != NULL;
 	if (kept) {
 		entry->paths = kept;
 		entry->n_paths = n_kept;
@@ -175,6 +177,7 @@ advisor_paths_note(struct advisor *advisor, uint32_t job)
 	paths->changed_ns = NULL;
 	paths->view = NULL;
 	paths->revision = 0;
+	paths->is_assigned = false;
 }
 
 void
@@ -211,6 +214,77 @@ advisor_allow_paths(struct advisor *advisor, uint32_t job, bool is_allowed)
 		advisor_paths_note(advisor, job);
 		advisor_touch_around(advisor, job);
 	}
+}
+
+/* ---- Paths for all flows of a job -------------------------------------------------- */
+
+/* The number of the path that hashing gives a flow; WORK_HASHED: it is the only one. */
+static uint32_t
+number_of_hashed(const struct advisor *advisor, uint32_t job, size_t flow)
+{
+	const struct routed_job *routed = place_routed_job(advisor->place, job);
+	const struct collective_flow *f = &routed->flows.flows[flow];
+	uint16_t port = (uint16_t)(advisor->workload.jobs[job].first_port + flow);
+	size_t first = routed->path_first[flow], n;
+	uint32_t links[ROUTE_MAX_HOPS], n_paths = 2;
+
+	for (uint32_t number = 0; n_paths > 1 && number < n_paths; number++)
+		if (routes_numbered_path(advisor->routes, f->source, f->destination,
+					 port, number, links, &n, &n_paths) == 0 &&
+		    n_paths > 1 && n == routed->path_first[flow + 1] - first &&
+		    memcmp(links, routed->path_links + first, n * sizeof *links) == 0)
+			return number;
+	return WORK_HASHED;
+}
+
+/* The paths of a placed job by number, also of flows on the path of hashing. */
+static uint32_t *
+number_paths(const struct advisor *advisor, uint32_t job, size_t *ret_n)
+{
+	const struct routed_job *routed = place_routed_job(advisor->place, job);
+	uint32_t *numbers = xcalloc(routed->flows.n + 1, sizeof *numbers);
+
+	for (size_t i = 0; i < routed->flows.n; i++)
+		numbers[i] = routed->paths[i] != WORK_HASHED
+				     ? routed->paths[i]
+				     : number_of_hashed(advisor, job, i);
+	*ret_n = routed->flows.n;
+	return numbers;
+}
+
+void
+advisor_assign_paths(struct advisor *advisor, uint32_t job)
+{
+	struct work_job *entry = &advisor->workload.jobs[job];
+	struct job_paths *paths = &advisor->jobs.items[job]->paths;
+	uint32_t *numbers;
+	size_t n;
+
+	if (!advisor->is_choosing || !paths->may_choose || paths->is_assigned ||
+	    !place_routed_job(advisor->place, job))
+		return;
+	advisor_touch_around(advisor, job);
+	advisor_paths_leave(advisor, job);
+	place_remove(advisor->place, job);
+	free(entry->paths);
+	entry->paths = NULL;
+	entry->n_paths = 0;
+	advisor_paths_prepare(advisor, job, true, NULL, 0);
+	/* It was routed on this fabric before. */
+	BUG_ON(place_put(advisor->place, job, entry->hosts) < 0);
+	numbers = number_paths(advisor, job, &n);
+	place_remove(advisor->place, job);
+	advisor_paths_prepare(advisor, job, false, numbers, n);
+	BUG_ON(place_put(advisor->place, job, entry->hosts) < 0);
+	paths->is_assigned = true;
+	advisor_paths_note(advisor, job);
+	advisor_touch_around(advisor, job);
+}
+
+bool
+advisor_has_assigned(const struct advisor *advisor, uint32_t job)
+{
+	return advisor->jobs.items[job]->paths.is_assigned;
 }
 
 /* ---- The published paths --------------------------------------------------------- */

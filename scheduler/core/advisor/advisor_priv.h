@@ -49,6 +49,7 @@ struct hashed {
 /* The paths of a job with hosts, where paths are chosen. */
 struct job_paths {
 	bool may_choose;
+	bool is_assigned;         /* No flow with a choice is left to hashing. */
 	bool is_restless;         /* In the queue of advisor_change_paths(), */
 	int64_t not_before_ns;    /* not to be looked at before. */
 	int64_t *changed_ns;      /* Owned.  By flow; INT64_MIN: never. */
