@@ -8,11 +8,15 @@
  *	modes				the mode of each partition
  *	mode MODE [PARTITION]		sets a mode until the next start
  *	poke				polls the cluster's scheduler
- *	flow list			flows of jobs, as their hosts report them
+ *	flow list			flows of jobs, as their hosts report them, and
+ *					whether they are on their chosen paths
  *	flow moved			flows that have a wire port
  *	flow move JOB SOURCE DESTINATION PORT
  *					orders a flow to take a source port on the
  *					wire; its own: no longer to be translated
+ *	flow port SOURCE DESTINATION SWITCHES
+ *					finds a source port whose packets pass these
+ *					switches, and keeps it for the flow
  */
 #ifndef SCHEDULER_DAEMON_COMMANDS_H
 #define SCHEDULER_DAEMON_COMMANDS_H
@@ -23,6 +27,8 @@ struct err;
 struct fabric_source;
 struct flow_table;
 struct loop;
+struct path_orders;
+struct path_ports;
 struct port_relay;
 struct scheduler_config;
 struct scheduler_metrics;
@@ -37,6 +43,8 @@ struct commands_opts {
 	struct actions *actions;
 	struct port_relay *port_relay;
 	const struct flow_table *flows;
+	const struct path_orders *path_orders;
+	struct path_ports *path_ports;
 	struct scheduler_metrics *metrics;
 };
 

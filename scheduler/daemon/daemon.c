@@ -22,12 +22,10 @@
 #include "scheduler/daemon/api.h"
 #include "scheduler/daemon/daemon_priv.h"
 #include "scheduler/daemon/fabric_source.h"
-#include "scheduler/daemon/flow_table.h"
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/daemon/outcomes.h"
 #include "scheduler/daemon/pace.h"
 #include "scheduler/daemon/pods.h"
-#include "scheduler/daemon/port_relay.h"
 #include "scheduler/daemon/refresh.h"
 #include "scheduler/daemon/telemetry.h"
 #include "scheduler/live/live.h"
@@ -140,8 +138,7 @@ tick_actions(struct daemon *d)
 static void
 tick_ports(struct daemon *d)
 {
-	port_relay_tick(d->port_relay, clk_monotonic_ns());
-	flow_table_tick(d->flows, clk_monotonic_ns());
+	daemon_tick_ports(d);
 }
 
 static void

@@ -4,7 +4,7 @@
  *
  * Each module owns its state behind an opaque struct; its header says what it borrows
  * at creation. Where a module would need one above it, it has a callback, which
- * daemon_open.c connects. From below:
+ * daemon_open.c connects; daemon_ports.c those about flows. From below:
  *
  *	settings, config    the table of settings; their values as typed members
  *	fabric_source       the fabric, from a file or antiphase-topology
@@ -18,7 +18,11 @@
  *	outcomes            the results of advice; with outcome (pure)
  *	fragmentation_watch what it costs that running jobs are scattered
  *	pods                shifts as annotations of pods, at Kubernetes' API server
- *	metrics             for Prometheus
+ *	flow_table          TCP flows of jobs, as hosts report them (pure)
+ *	path_ports          which wire port takes which path, by probes (pure)
+ *	path_orders         orders that put flows on the chosen paths (pure)
+ *	port_relay          carries them, and messages between hosts (pure)
+ *	metrics             for Prometheus; with metrics_flows
  *	api, k8s, commands  HTTP: the API, kube-scheduler's extender; commands at a socket
  *	tick_schedule       the work of each second, spread over it (pure)
  *	daemon              start, callbacks, loop and end

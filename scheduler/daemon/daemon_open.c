@@ -4,17 +4,14 @@
 
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
-#include "lib/base/log.h"
 #include "lib/daemon/loop.h"
 #include "lib/wire/bus.h"
-#include "lib/wire/port_text.h"
 #include "scheduler/core/advise/advise.h"
 #include "scheduler/daemon/actions.h"
 #include "scheduler/daemon/api.h"
 #include "scheduler/daemon/commands.h"
 #include "scheduler/daemon/daemon_priv.h"
 #include "scheduler/daemon/fabric_source.h"
-#include "scheduler/daemon/flow_table.h"
 #include "scheduler/daemon/fragmentation_watch.h"
 #include "scheduler/daemon/history.h"
 #include "scheduler/daemon/jobs.h"
@@ -23,7 +20,6 @@
 #include "scheduler/daemon/pace.h"
 #include "scheduler/daemon/persist.h"
 #include "scheduler/daemon/pods.h"
-#include "scheduler/daemon/port_relay.h"
 #include "scheduler/daemon/refresh.h"
 #include "scheduler/daemon/telemetry.h"
 #include "scheduler/slurm/slurm.h"
@@ -42,6 +38,7 @@ on_fabric(void *ctx)
 	refresh_restart(d->refresh);
 	jobs_set_fabric(d->jobs);
 	fragmentation_watch_restart(d->fragmentation);
+	daemon_ports_on_fabric(d);
 }
 
 /* Of telemetry: a new scan. */
@@ -110,45 +107,6 @@ on_snapshot(void *ctx)
 	d->next_hurried = 0;
 }
 
-static void
-announce(void *ctx, const char *topic, const char *text)
-{
-	struct daemon *d = ctx;
-
-	if (d->announcer)
-		bus_pub_text(d->announcer, topic, text);
-}
-
-/* Of the relay: as for orders to pacers. */
-static bool
-is_enforced(void *ctx, const char *job)
-{
-	const struct daemon *d = ctx;
-	const struct sched_job *known =
-		sched_find_local(actions_snapshot(d->actions), job);
-
-	return *job && modes_now(actions_modes(d->actions),
-				 known ? known->partition : "") == MODE_ENFORCE;
-}
-
-/* Of collectors that may move flows. */
-static void
-on_text(void *ctx, const char *topic, const char *text, size_t n)
-{
-	struct daemon *d = ctx;
-	int64_t now_ns = clk_monotonic_ns();
-	struct err err = { 0 };
-	int r;
-
-	if (!strncmp(topic, PORT_TOPIC, strlen(PORT_TOPIC)))
-		r = port_relay_take(d->port_relay, now_ns, text, n, &err);
-	else
-		r = flow_table_take(d->flows, now_ns, text, n, &err);
-	if (r < 0)
-		log_limited(&d->text_limit, now_ns, LOG_LEVEL_WARN, "ports",
-			    "message of a collector refused: %s", err.text);
-}
-
 /* ---- Opening and closing --------------------------------------------------------------- */
 
 /* Makes the modules that open nothing. */
@@ -174,6 +132,7 @@ make_modules(struct daemon *d)
 							 .on_forget = on_forget,
 							 .ctx = d });
 	d->history = history_new();
+	daemon_make_ports(d);
 }
 
 /* Makes those that need the store, and the cluster's scheduler. */
@@ -190,14 +149,15 @@ make_job_modules(struct daemon *d, unsigned levers)
 						.snapshot = snapshot,
 						.modes = actions_modes(d->actions),
 						.levers = levers,
-						.announce = announce,
+						.is_movable = daemon_is_movable,
+						.announce = daemon_announce,
 						.ctx = d });
 	d->pace = pace_new(&(struct pace_opts){ .config = &d->config,
 						.telemetry = d->telemetry,
 						.jobs = d->jobs,
 						.snapshot = snapshot,
 						.modes = actions_modes(d->actions),
-						.announce = announce,
+						.announce = daemon_announce,
 						.ctx = d });
 	d->outcomes = outcomes_new(&(struct outcomes_opts){ .telemetry = d->telemetry,
 							    .jobs = d->jobs,
@@ -205,22 +165,6 @@ make_job_modules(struct daemon *d, unsigned levers)
 							    .snapshot = snapshot,
 							    .store = d->store });
 	d->fragmentation = fragmentation_watch_new(d->fabric, d->jobs);
-}
-
-/* Flows are moved by announcements. */
-static int
-open_port_relay(struct daemon *d, struct err *err)
-{
-	static const char *const prefixes[] = { PORT_TOPIC, FLOW_TOPIC, NULL };
-	int r;
-
-	d->flows = flow_table_new();
-	d->port_relay = port_relay_new(&(struct port_relay_opts){
-		.is_enforced = is_enforced, .announce = announce, .ctx = d });
-	if (!d->announcer)
-		return 0;
-	r = telemetry_on_texts(d->telemetry, prefixes, on_text, d);
-	return r < 0 ? err_set_errno(err, NULL, r, "cannot subscribe to flows") : 0;
 }
 
 static int
@@ -292,6 +236,8 @@ open_api(struct daemon *d, struct err *err)
 							.pace = d->pace,
 							.port_relay = d->port_relay,
 							.flows = d->flows,
+							.path_orders = d->path_orders,
+							.path_ports = d->path_ports,
 							.outcomes = d->outcomes,
 							.fragmentation =
 								d->fragmentation,
@@ -322,6 +268,8 @@ open_commands(struct daemon *d, struct err *err)
 					    .actions = d->actions,
 					    .port_relay = d->port_relay,
 					    .flows = d->flows,
+					    .path_orders = d->path_orders,
+					    .path_ports = d->path_ports,
 					    .metrics = d->metrics };
 
 	/* The guardian starts before the socket is served, and both before any pin. */
@@ -363,7 +311,7 @@ daemon_open_modules(struct daemon *d, struct err *err)
 	if (r == 0)
 		r = open_announcer(d, err);
 	if (r == 0)
-		r = open_port_relay(d, err);
+		r = daemon_open_ports(d, err);
 	if (r == 0)
 		r = open_api(d, err);
 	if (r == 0)
@@ -387,8 +335,7 @@ daemon_close_modules(struct daemon *d)
 	history_free(d->history);
 	store_close(d->store);
 	telemetry_free(d->telemetry);
-	port_relay_free(d->port_relay);
-	flow_table_free(d->flows);
+	daemon_free_ports(d);
 	fabric_source_free(d->fabric);
 	bus_pub_close(d->announcer);
 	bus_keys_free(d->keys);

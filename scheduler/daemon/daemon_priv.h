@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon_priv.h - the modules of the daemon, together: daemon.c and daemon_open.c alone. */
+/* daemon_priv.h - the modules of the daemon, together, for its files alone. */
 #ifndef SCHEDULER_DAEMON_DAEMON_PRIV_H
 #define SCHEDULER_DAEMON_DAEMON_PRIV_H
 
@@ -25,6 +25,8 @@ struct jobs;
 struct loop;
 struct outcomes;
 struct pace;
+struct path_orders;
+struct path_ports;
 struct pods;
 struct port_relay;
 struct refresh;
@@ -51,6 +53,8 @@ struct daemon {
 	struct fragmentation_watch *fragmentation;
 	struct port_relay *port_relay;
 	struct flow_table *flows;
+	struct path_ports *path_ports;
+	struct path_orders *path_orders;
 	struct log_limit text_limit;
 	struct pods *pods; /* NULL: there is no API server to ask. */
 	struct scheduler_metrics *metrics;
@@ -65,6 +69,21 @@ struct daemon {
 	struct log_limit store_limit;
 	int status;
 };
+
+/* ---- daemon_ports.c -------------------------------------------------------------- */
+
+/* Publishes a text to collectors; of several modules. */
+void daemon_announce(void *ctx, const char *topic, const char *text);
+/* Of the jobs: the flows of a host can be moved. */
+bool daemon_is_movable(void *ctx, const char *host);
+/* The modules that move flows; opened when there is an announcer, or not. */
+void daemon_make_ports(struct daemon *d);
+int daemon_open_ports(struct daemon *d, struct err *err);
+void daemon_ports_on_fabric(struct daemon *d);
+void daemon_tick_ports(struct daemon *d);
+void daemon_free_ports(struct daemon *d);
+
+/* ---- daemon_open.c --------------------------------------------------------------- */
 
 /*
  * Makes and opens all modules from 'config' and 'loop' on, and connects their

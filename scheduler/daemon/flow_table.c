@@ -16,8 +16,16 @@ struct flow_host {
 	int64_t heard_ns;
 };
 
+/* An address that a host sends flows from. */
+struct flow_source {
+	UT_hash_handle hh;
+	uint8_t address[16];
+	const struct flow_host *host;
+};
+
 struct flow_table {
-	struct flow_host *hosts; /* Owned.  In order of their names. */
+	struct flow_host *hosts;     /* Owned.  In order of their names. */
+	struct flow_source *sources; /* Owned. */
 };
 
 struct flow_table *
@@ -26,9 +34,75 @@ flow_table_new(void)
 	return xcalloc(1, sizeof(struct flow_table));
 }
 
+/* ---- Addresses ------------------------------------------------------------------- */
+
+static struct flow_source *
+find_source(const struct flow_table *table, const uint8_t address[16])
+{
+	struct flow_source *source;
+
+	HASH_FIND(hh, table->sources, address, sizeof source->address, source);
+	return source;
+}
+
+/* The last host that reports an address has it. */
+static void
+add_sources(struct flow_table *table, const struct flow_host *host)
+{
+	for (size_t i = 0; i < host->rows.rows.n; i++) {
+		const uint8_t *address = host->rows.rows.items[i].flow.source;
+		struct flow_source *source = find_source(table, address);
+
+		if (!source) {
+			source = xcalloc(1, sizeof *source);
+			memcpy(source->address, address, sizeof source->address);
+			HASH_ADD(hh, table->sources, address, sizeof source->address,
+				 source);
+		}
+		source->host = host;
+	}
+}
+
+static void
+drop_sources(struct flow_table *table, const struct flow_host *host)
+{
+	for (size_t i = 0; i < host->rows.rows.n; i++) {
+		struct flow_source *source =
+			find_source(table, host->rows.rows.items[i].flow.source);
+
+		if (!source || source->host != host)
+			continue;
+		HASH_DEL(table->sources, source);
+		free(source);
+	}
+}
+
+bool
+flow_table_range(const struct flow_table *table, const uint8_t address[16],
+		 struct port_range *ret_range)
+{
+	const struct flow_source *source = find_source(table, address);
+
+	if (!source || !source->host->rows.range.first)
+		return false;
+	*ret_range = source->host->rows.range;
+	return true;
+}
+
+const char *
+flow_table_host_of(const struct flow_table *table, const uint8_t address[16])
+{
+	const struct flow_source *source = find_source(table, address);
+
+	return source ? source->host->rows.host : NULL;
+}
+
+/* ---- Reports --------------------------------------------------------------------- */
+
 static void
 drop_host(struct flow_table *table, struct flow_host *host)
 {
+	drop_sources(table, host);
 	HASH_DEL(table->hosts, host);
 	flow_rows_fini(&host->rows);
 	free(host);
@@ -73,6 +147,7 @@ flow_table_take(struct flow_table *table, int64_t now_ns, const char *text, size
 		return rc;
 	}
 	if (host) {
+		drop_sources(table, host);
 		flow_rows_fini(&host->rows);
 		host->rows = rows;
 	} else {
@@ -82,6 +157,7 @@ flow_table_take(struct flow_table *table, int64_t now_ns, const char *text, size
 					strlen(host->rows.host), host, by_name);
 	}
 	host->heard_ns = now_ns;
+	add_sources(table, host);
 	return 0;
 }
 
@@ -103,6 +179,30 @@ flow_table_each(const struct flow_table *table,
 	for (const struct flow_host *host = table->hosts; host; host = host->hh.next)
 		for (size_t i = 0; i < host->rows.rows.n; i++)
 			found(ctx, host->rows.host, &host->rows.rows.items[i]);
+}
+
+const struct flow_rows *
+flow_table_next(const struct flow_table *table, const char *host)
+{
+	const struct flow_host *found;
+
+	HASH_FIND_STR(table->hosts, host, found);
+	if (found)
+		found = found->hh.next;
+	else
+		for (found = table->hosts; found && strcmp(found->rows.host, host) <= 0;
+		     found = found->hh.next)
+			;
+	return found ? &found->rows : NULL;
+}
+
+bool
+flow_table_has_host(const struct flow_table *table, const char *host)
+{
+	const struct flow_host *found;
+
+	HASH_FIND_STR(table->hosts, host, found);
+	return found;
 }
 
 size_t

@@ -11,6 +11,7 @@
 #ifndef SCHEDULER_DAEMON_FLOW_TABLE_H
 #define SCHEDULER_DAEMON_FLOW_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,6 +42,25 @@ void flow_table_each(const struct flow_table *table,
 		     void (*found)(void *ctx, const char *host,
 				   const struct flow_row *row),
 		     void *ctx);
+/*
+ * The wire ports of the host that reports flows from this address; false: unknown.  O(1)
+ * on average.
+ */
+bool flow_table_range(const struct flow_table *table, const uint8_t address[16],
+		      struct port_range *ret_range);
+/*
+ * The host that reports flows from this address, the last one if several do; NULL: none.
+ * Borrowed until the next call that changes the table.
+ */
+const char *flow_table_host_of(const struct flow_table *table,
+			       const uint8_t address[16]);
+/*
+ * The report of the host after 'host' in the order of names ("": of the first one), which
+ * need not be there any more; NULL: there is none.  Borrowed likewise.
+ */
+const struct flow_rows *flow_table_next(const struct flow_table *table,
+					const char *host);
+bool flow_table_has_host(const struct flow_table *table, const char *host);
 /* Flows that are known now. */
 size_t flow_table_n(const struct flow_table *table);
 

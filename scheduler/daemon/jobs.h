@@ -131,6 +131,11 @@ struct jobs_opts {
 	const struct sched_snapshot *snapshot; /* at_us 0 while there is none. */
 	const struct modes *modes;             /* NULL: observe. */
 	unsigned levers;                       /* Of enum advise_lever; 0: all. */
+	/*
+	 * Whether the host's flows can be put on chosen paths: it reports them.  NULL: no
+	 * host's.
+	 */
+	bool (*is_movable)(void *ctx, const char *host);
 
 	/* Publishes an advice. */
 	void (*announce)(void *ctx, const char *topic, const char *text);

@@ -6,8 +6,10 @@
 #include "lib/base/clk.h"
 #include "scheduler/core/advise/advise.h"
 #include "scheduler/daemon/config.h"
+#include "scheduler/daemon/fabric_source.h"
 #include "scheduler/daemon/jobs_priv.h"
 #include "scheduler/daemon/modes.h"
+#include "topology/topo.h"
 
 /* A running job's name is its local id, a waiting job's its id. */
 static const char *
@@ -21,6 +23,21 @@ partition_of(const struct jobs *jobs, const struct job *job)
 	return known ? known->partition : "";
 }
 
+/* Whether the flows between the job's hosts can be put on chosen paths. */
+static bool
+is_movable(const struct jobs *jobs, const struct job *job)
+{
+	const struct topo *topo = fabric_source_topo(jobs->opts.fabric);
+
+	if (!jobs->opts.is_movable || job->is_waiting)
+		return false;
+	for (uint32_t i = 0; i < job->n_hosts; i++)
+		if (!jobs->opts.is_movable(jobs->opts.ctx,
+					   topo_node(topo, job->hosts[i])->name))
+			return false;
+	return true;
+}
+
 void
 jobs_allow_paths(struct jobs *jobs, const struct job *job)
 {
@@ -31,6 +48,10 @@ jobs_allow_paths(struct jobs *jobs, const struct job *job)
 	if (jobs->opts.modes)
 		mode = modes_now(jobs->opts.modes, partition_of(jobs, job));
 	advisor_allow_paths(jobs->advisor, job->number, mode != MODE_OBSERVE);
+	/* Their real paths are not known, so all of them are chosen. */
+	if (mode == MODE_ENFORCE && !advisor_has_assigned(jobs->advisor, job->number) &&
+	    is_movable(jobs, job))
+		advisor_assign_paths(jobs->advisor, job->number);
 }
 
 void

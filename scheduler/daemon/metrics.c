@@ -15,15 +15,14 @@
 #include "scheduler/core/advise/reason.h"
 #include "scheduler/daemon/actions.h"
 #include "scheduler/daemon/fabric_source.h"
-#include "scheduler/daemon/flow_table.h"
 #include "scheduler/daemon/fragmentation_watch.h"
 #include "scheduler/daemon/history.h"
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/daemon/link_counters.h"
+#include "scheduler/daemon/metrics_flows.h"
 #include "scheduler/daemon/outcomes.h"
 #include "scheduler/daemon/pace.h"
 #include "scheduler/daemon/pods.h"
-#include "scheduler/daemon/port_relay.h"
 #include "scheduler/daemon/telemetry.h"
 #include "scheduler/live/feed.h"
 #include "scheduler/live/job_profiler.h"
@@ -427,7 +426,6 @@ write_actions(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 	const struct jobs_totals *totals = jobs_totals(own->opts.jobs);
 	struct actions_counts counts = actions_counts(own->opts.actions);
 	struct pace_counts pace = pace_counts(own->opts.pace);
-	struct port_relay_counts ports = port_relay_counts(own->opts.port_relay);
 
 	(void)at;
 	for (size_t i = 0; i < jobs_n_places(own->opts.jobs); i++) {
@@ -477,22 +475,7 @@ write_actions(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 			"Iterations reported by pacers.");
 	metrics_counter(m, "antiphase_scheduler_iterations_ignored_total", pace.others,
 			"Reported iterations from a second rank 0 of a job.");
-	metrics_gauge(m, "antiphase_scheduler_flows",
-		      (double)flow_table_n(own->opts.flows),
-		      "TCP flows of jobs, as their hosts report.");
-	metrics_gauge(m, "antiphase_scheduler_moved_flows", (double)ports.n_flows,
-		      "TCP flows that have a wire port, as their hosts report.");
-	metrics_counter(m, "antiphase_scheduler_flow_orders_total", ports.n_orders,
-			"Orders to flows to take a source port on the wire.");
-	metrics_counter(m, "antiphase_scheduler_flow_orders_failed_total",
-			ports.n_failed,
-			"Orders to flows that were refused, or had no answer.");
-	metrics_counter(m, "antiphase_scheduler_port_messages_total", ports.n_passed,
-			"Messages about wire ports passed on between hosts.");
-	metrics_counter(m, "antiphase_scheduler_port_messages_refused_total",
-			ports.n_refused + ports.n_withheld,
-			"Messages about wire ports that were malformed, or of jobs "
-			"whose mode is not enforce.");
+	metrics_write_flows(&own->opts, m);
 	metrics_gauge(m, "antiphase_scheduler_stopped",
 		      actions_modes(own->opts.actions)->is_stopped,
 		      "1 while the kill switch is set.");

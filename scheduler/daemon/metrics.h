@@ -23,6 +23,8 @@ struct jobs;
 struct loop;
 struct outcomes;
 struct pace;
+struct path_orders;
+struct path_ports;
 struct pods;
 struct port_relay;
 struct scheduler_metrics;
@@ -41,6 +43,8 @@ struct scheduler_metrics_opts {
 	const struct pace *pace;
 	const struct port_relay *port_relay;
 	const struct flow_table *flows;
+	const struct path_orders *path_orders;
+	const struct path_ports *path_ports;
 	const struct outcomes *outcomes;
 	const struct fragmentation_watch *fragmentation;
 	const struct store *store; /* NULL: none. */

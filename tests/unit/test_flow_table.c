@@ -108,6 +108,127 @@ other_texts_are_refused(void **state)
 	flow_table_free(table);
 }
 
+/* A report of a host with one flow from this address. */
+static void
+take_of(struct flow_table *table, int64_t now_ns, const char *host, const char *address,
+	bool has_ports)
+{
+	struct flow_rows rows = { .range = { has_ports ? 61000 : 0, 61007 } };
+	struct flow_row row = { .job = "7", .port = htons(41000), .bytes = 1 };
+	char end[64], *text;
+
+	strcpy(rows.host, host);
+	snprintf(end, sizeof end, "%s:41000", address);
+	assert_int_equal(port_text_end(end, row.flow.source, &row.flow.source_port), 0);
+	assert_int_equal(port_text_end("10.0.9.9:1", row.flow.destination,
+				       &row.flow.destination_port),
+			 0);
+	vec_push(&rows.rows, row);
+	text = flow_text_write(&rows);
+	assert_int_equal(flow_table_take(table, now_ns, text, strlen(text), NULL), 0);
+	free(text);
+	flow_rows_fini(&rows);
+}
+
+static const char *
+host_of(const struct flow_table *table, const char *address)
+{
+	char end[64];
+	uint8_t bytes[16];
+	uint16_t port;
+
+	snprintf(end, sizeof end, "%s:1", address);
+	assert_int_equal(port_text_end(end, bytes, &port), 0);
+	return flow_table_host_of(table, bytes);
+}
+
+static void
+hosts_are_found_by_name_and_address(void **state)
+{
+	struct flow_table *table = flow_table_new();
+	const struct flow_rows *rows;
+	struct port_range range;
+	uint8_t address[16];
+	uint16_t port;
+
+	(void)state;
+	assert_null(flow_table_next(table, ""));
+	assert_null(host_of(table, "10.0.0.2"));
+	take_of(table, 0, "n2", "10.0.0.2", true);
+	take_of(table, 0, "n1", "10.0.0.1", false);
+	take_of(table, SECOND, "n3", "10.0.0.3", true);
+	rows = flow_table_next(table, "");
+	assert_string_equal(rows->host, "n1");
+	rows = flow_table_next(table, rows->host);
+	assert_string_equal(rows->host, "n2");
+	assert_string_equal(flow_table_next(table, "n2x")->host, "n3");
+	assert_null(flow_table_next(table, "n3"));
+	assert_string_equal(host_of(table, "10.0.0.3"), "n3");
+	take_of(table, SECOND, "n1", "10.0.0.3", false);
+	assert_string_equal(host_of(table, "10.0.0.3"), "n1");
+	assert_null(host_of(table, "10.0.0.1"));
+	take_of(table, 2 * SECOND, "n3", "10.0.0.4", true);
+	take_of(table, 2 * SECOND, "n1", "10.0.0.3", false);
+	assert_string_equal(host_of(table, "10.0.0.3"), "n1");
+	assert_string_equal(host_of(table, "10.0.0.4"), "n3");
+	assert_int_equal(port_text_end("10.0.0.4:1", address, &port), 0);
+	assert_true(flow_table_range(table, address, &range));
+	assert_int_equal(range.first, 61000);
+	assert_int_equal(range.last, 61007);
+	assert_int_equal(port_text_end("10.0.0.3:1", address, &port), 0);
+	assert_false(flow_table_range(table, address, &range));
+	/* Silent hosts are forgotten with their addresses. */
+	flow_table_tick(table, FLOW_TABLE_KEEP_NS);
+	assert_null(host_of(table, "10.0.0.2"));
+	assert_false(flow_table_has_host(table, "n2"));
+	assert_true(flow_table_has_host(table, "n3"));
+	flow_table_free(table);
+}
+
+static void
+a_report_names_the_ports_of_its_host(void **state)
+{
+	static const char moved[] =
+		"{\"schema\":\"antiphase.flows/1\",\"host\":\"n2\",\"range\":"
+		"\"62000-62999\",\"flows\":[" ROW "]}";
+	static const char bad[] = "{\"schema\":\"antiphase.flows/1\",\"host\":\"n2\","
+				  "\"range\":\"62000-61000\",\"flows\":[]}";
+	struct flow_table *table = flow_table_new();
+	struct flow_rows rows = { .host = "" };
+	struct port_range range = { 1, 2 };
+	struct port_flow flow;
+	struct err err;
+	char *text;
+
+	(void)state;
+	assert_int_equal(
+		port_text_end("10.0.0.1:41000", flow.source, &flow.source_port), 0);
+	assert_false(flow_table_range(table, flow.source, &range));
+	/* Without a range. */
+	assert_int_equal(take(table, 0, GOOD, &err), 0);
+	assert_false(flow_table_range(table, flow.source, &range));
+	assert_int_equal(range.first, 1);
+	assert_int_equal(take(table, 0, moved, &err), 0);
+	assert_true(flow_table_range(table, flow.source, &range));
+	assert_int_equal(range.first, 62000);
+	assert_int_equal(range.last, 62999);
+	assert_int_equal(take(table, 0, bad, &err), -EINVAL);
+	assert_true(*err.text);
+	/* The address is at another host now. */
+	assert_int_equal(take(table, SECOND, GOOD, &err), 0);
+	assert_false(flow_table_range(table, flow.source, &range));
+	flow_table_tick(table, FLOW_TABLE_KEEP_NS);
+	assert_false(flow_table_range(table, flow.source, &range));
+	assert_int_equal(take(table, FLOW_TABLE_KEEP_NS, moved, &err), 0);
+	assert_true(flow_table_range(table, flow.source, &range));
+	flow_table_free(table);
+	assert_int_equal(flow_text_parse(moved, sizeof moved - 1, &rows, NULL), 0);
+	text = flow_text_write(&rows);
+	assert_non_null(strstr(text, "\"62000-62999\""));
+	free(text);
+	flow_rows_fini(&rows);
+}
+
 static void
 random_rows_come_back(void **state)
 {
@@ -160,6 +281,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_report_replaces_the_one_before),
 		cmocka_unit_test(other_texts_are_refused),
+		cmocka_unit_test(hosts_are_found_by_name_and_address),
+		cmocka_unit_test(a_report_names_the_ports_of_its_host),
 		cmocka_unit_test(random_rows_come_back),
 	};
 

@@ -108,11 +108,48 @@ paths_follow_the_mode(void **state)
 	parts_close(&d);
 }
 
+/* Hosts report flows, except this one. */
+static const char *silent_host;
+
+static bool
+is_movable(void *ctx, const char *host)
+{
+	(void)ctx;
+	return strcmp(host, silent_host) != 0;
+}
+
+static void
+in_enforce_all_paths_of_movable_jobs_are_chosen(void **state)
+{
+	struct daemon_parts d = { .store = NULL };
+
+	(void)state;
+	silent_host = "h9";
+	parts_open(&d, "leaf-spine --leaves 2 --hosts-per-leaf 8 --spines 8 --gbps 50");
+	d.jobs->opts.is_movable = is_movable;
+	d.modes.usual = MODE_ENFORCE;
+	jobs_set_fabric(d.jobs);
+	put_jobs(&d);
+	solve(&d);
+	/* Two flows each; those of the job on h9 where it pays. */
+	assert_in_range(jobs_path_counts(d.jobs).n_flows, 2 * (N_JOBS - 1), 2 * N_JOBS);
+	assert_false(advisor_has_assigned(d.jobs->advisor,
+					  jobs_find(d.jobs, "job1")->number));
+	silent_host = "";
+	solve(&d);
+	assert_int_equal(jobs_path_counts(d.jobs).n_flows, 2 * N_JOBS);
+	d.modes.is_stopped = true;
+	solve(&d);
+	assert_int_equal(jobs_path_counts(d.jobs).n_flows, 0);
+	parts_close(&d);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(paths_follow_the_mode),
+		cmocka_unit_test(in_enforce_all_paths_of_movable_jobs_are_chosen),
 	};
 
 	return cmocka_run_group_tests_name("paths of jobs", tests, NULL, NULL);
