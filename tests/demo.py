@@ -74,9 +74,13 @@ def write_run(folder, run):
                        "all\n" % ((3, 30.0) if enforced else (0, 0.0)))
     with open(os.path.join(folder, "orders"), "w") as file:
         for i in range(100):
-            print("%.3f %d" % (BEGAN_S + i / 2, 6 * i if enforced and i >= 5 else 0),
-                  file=file)
-    for name, text in (("retransmits", "7\n"), ("cpu", "40.0 60.0 10.0\n")):
+            pacers, flows = 6 * i if enforced and i >= 5 else 0, 0
+            if run["links"] == "paths":
+                pacers, flows = 0, 6 if enforced and i >= 7 else 0
+            print("%.3f %d %d" % (BEGAN_S + i / 2, pacers, flows), file=file)
+    connections = "h0 a:1 b:2\nh1 c:1 d:2\n"
+    for name, text in (("retransmits", "7\n"), ("cpu", "40.0 60.0 10.0\n"),
+                       ("connections", connections), ("connections.later", connections)):
         with open(os.path.join(folder, name), "w") as file:
             file.write(text)
 
@@ -97,10 +101,11 @@ def simulate(folder):
     """Runs the simulator on a fabric with the names of the lab's hosts."""
     env = dict(os.environ, PATH=os.path.join(ROOT, os.environ["B"]) + ":" +
                os.environ["PATH"])
-    with open(os.path.join(folder, "fabric.json"), "w") as file:
-        subprocess.run(["antiphase", "topology", "generate", "leaf-spine", "--leaves", "2",
-                        "--hosts-per-leaf", "3", "--spines", "1", "--gbps", "0.3"],
-                       env=env, stdout=file, check=True)
+    for name, spines, gbps in (("fabric", "1", "0.3"), ("paths", "2", "0.14")):
+        with open(os.path.join(folder, name + ".json"), "w") as file:
+            subprocess.run(["antiphase", "topology", "generate", "leaf-spine", "--leaves",
+                            "2", "--hosts-per-leaf", "3", "--spines", spines, "--gbps",
+                            gbps, "--uplink-gbps", "0.3"], env=env, stdout=file, check=True)
     subprocess.run([sys.executable, os.path.join(NET, "demo_sim.py"), folder], env=env,
                    check=True)
 
@@ -176,6 +181,24 @@ def test_change(result):
         enforce["settled_again_s"] < 1, enforce["settled_again_s"])
 
 
+def test_paths(result):
+    enforce = result["modes"][1]
+    say("the first path", is_near(enforce["first_path_s"], 3.5) and
+        enforce["first_shift_s"] is None, enforce)
+    say("since antiphase was killed", is_near(result["killed"]["slowdown_second_half"], 1),
+        result["killed"])
+    ecmp, chosen = (mode["mean"] for mode in result["simulated"]["random_starts"])
+    say("simulated: three jobs on an uplink, or two", ecmp > 1.15 and chosen < 1.03,
+        (ecmp, chosen))
+    words = {v["bar"].split(",")[0]: v["verdict"] for v in result["verdicts"]}
+    say("verdicts of paths", set(words.values()) == {"met"} and
+        words["no connection is opened again"] == "met" and
+        words["slowdown without at least 1.15"] == "met" and
+        words["no shift: orders per job and minute"] == "met" and
+        words["slowdown at most 1.03 after antiphase was killed"] == "met", words)
+    say("a new connection", demo_figures.new_connections_of("/nonexistent") is None)
+
+
 def test_verdicts():
     many = demo_verdicts.not_worse
     say("worse, but within noise", many("x", 0.01, 0.02)["verdict"] == "met")
@@ -204,7 +227,7 @@ def test_parts():
 def main():
     folder = tempfile.mkdtemp()
     try:
-        plan, lines = write_all(folder, "equal", "change")
+        plan, lines = write_all(folder, "paths", "equal", "change")
         test_plan(plan, lines)
         simulate(folder)
         status, text, errors = report(folder, "--json")
@@ -216,16 +239,17 @@ def main():
         say("json: what docs/json.md says", not faults, "\n".join(sorted(set(faults))))
         test_figures(document["cases"][0])
         test_change(document["cases"][1])
+        test_paths(document["cases"][2])
         status, text, errors = report(folder)
         say("the text says it, too", status == 0 and "B iteration p99, ms" in text and
-            text.count("bar: ") == 6, text + errors)
+            text.count("bar: ") == 12, text + errors)
         status, text, errors = report(folder, "--check")
         say("a test passes", status == 0 and "FAIL" not in text, text + errors)
         os.remove(os.path.join(folder, "change", "observe.1", "truth.B"))
         status, text, errors = report(folder, "--json")
         say("what was not measured is told, and the rest is there", status == 1 and
             "case change was not measured" in errors and
-            len(json.loads(text)["cases"]) == 1, errors)
+            len(json.loads(text)["cases"]) == 2, errors)
         test_control()
         test_verdicts()
         test_parts()

@@ -8,6 +8,7 @@ those that read files.
 settled: the earliest time after which, until the end, the mean of any WINDOW
 consecutive iterations of every job is at most NEAR times their isolated time.
 settled again: the same, counted since a job began to compute longer.
+first path: the time until a flow is ordered to take another path.
 overlap: the time in which two or more jobs are in their all-reduce.
 """
 import math
@@ -33,6 +34,11 @@ def read_rows(path):
 def read_words(path):
     with open(path) as file:
         return file.read().split()
+
+
+def read_lines(path):
+    with open(path) as file:
+        return set(file)
 
 
 def quantile(values, p):
@@ -133,13 +139,27 @@ def waited_of(path):
 
 
 def orders_of(path, since, until, n_jobs):
-    """Returns the s from 'since' to the first order, and orders per job and minute."""
+    """Returns the s from 'since' to the first order to a pacer, and such orders per job
+    and minute; and the s to the first order to a flow, which may be missing."""
     with open(path) as file:
-        seen = [(float(a), int(b)) for a, b in (line.split() for line in file)]
-    first = next((at for at, n in seen if n > 0), None)
-    inside = [n for at, n in seen if since <= at <= until]
+        seen = [(float(words[0]), [int(word) for word in words[1:]])
+                for words in (line.split() for line in file)]
+    first = [next((max(0.0, at - since) for at, n in seen if len(n) > i and n[i] > 0), None)
+             for i in range(2)]
+    inside = [n[0] for at, n in seen if since <= at <= until]
     rate = 60 * (inside[-1] - inside[0]) / (until - since) / n_jobs if inside else 0.0
-    return None if first is None else max(0.0, first - since), rate
+    return first[0], rate, first[1]
+
+
+def new_connections_of(folder):
+    """Returns how many of the later connections of a run were not there at its begin;
+    None if they were not listed, or there are none."""
+    try:
+        begin, later = (read_lines(os.path.join(folder, name))
+                        for name in ("connections", "connections.later"))
+    except FileNotFoundError:
+        return None
+    return len(later - begin) if later else None
 
 
 class Run(typing.NamedTuple):
@@ -177,7 +197,8 @@ def measure_run(folder, planned, alone):
     its = {job: iterations_of(rows[job], start, until) for job in jobs}
     n_all = sum(len(found) for found in its.values())
     waited = [waited_of(os.path.join(folder, "out." + job)) for job in jobs]
-    first_shift, rate = orders_of(os.path.join(folder, "orders"), first, until, len(jobs))
+    first_shift, rate, first_path = orders_of(os.path.join(folder, "orders"), first, until,
+                                              len(jobs))
     took, ours, others = (float(w) for w in read_words(os.path.join(folder, "cpu")))
     change = changed_at(rows, change_at)
     by_job = slowdowns_since(start)
@@ -193,6 +214,8 @@ def measure_run(folder, planned, alone):
         "waited_ms_per_iteration": None if None in waited else
             sum(waited) / sum(len(r) for r in rows.values()),
         "first_shift_s": first_shift,
+        "first_path_s": first_path,
+        "new_connections": new_connections_of(folder),
         "settled_s": settled_since(start),
         "settled_again_s": change and settled_since(change),
         "cpus_lab": ours / took,

@@ -23,7 +23,8 @@ MODES = ("observe", "enforce")
 MEANS = ("slowdown", "slowdown_second_half", "slowdown_after_change",
          "overlap_ms_per_iteration", "orders_per_job_minute", "waited_ms_per_iteration",
          "retransmits", "cpus_lab", "cpus_others")
-WORST = ("first_shift_s", "settled_s", "settled_again_s")
+WORST = ("first_shift_s", "first_path_s", "new_connections", "settled_s",
+         "settled_again_s")
 # The figures that are compared in pairs.
 DIFFER = ("slowdown", "slowdown_second_half", "slowdown_after_change")
 
@@ -102,7 +103,7 @@ def measure(folder, case, rate_mbps):
     order = [run["run"] for run in case["runs"]]
     jobs = planned["observe.0"]["jobs"]
     reports = [alone.report(job) for job in sorted(jobs)]
-    control = measured.get("control.0")
+    control, killed = measured.get("control.0"), measured.get("killed.0")
     result = {
         "case": case["case"], "title": CASES[case["case"]]["title"], "seed": case["seed"],
         "load": sum(jobs[a["job"]]["mbytes"] * 8e3 / rate_mbps / a["mean_ms"]
@@ -114,6 +115,8 @@ def measure(folder, case, rate_mbps):
                                 "cpus_others": control.figures["cpus_others"],
                                 "jobs": [{"job": job, "slowdown": control.slowdowns[job]}
                                          for job in sorted(jobs)]},
+        "killed": killed and {"slowdown_second_half":
+                              killed.figures["slowdown_second_half"]},
         "modes": [aggregate(mode, [pair[mode] for pair in pairs]) for mode in MODES],
         "difference": differences(pairs),
         "pairs": [{"pair": i + 1,
@@ -145,6 +148,12 @@ def check(results):
         say("%s: without antiphase nobody is given orders, or waits" % case,
             observe["orders_per_job_minute"] == 0 and observe["first_shift_s"] is None and
             not observe["waited_ms_per_iteration"], str(observe))
+        if case == "paths":
+            say("paths: with it flows are moved", enforce["first_path_s"] is not None and
+                observe["first_path_s"] is None, str(enforce))
+            say("paths: no connection is opened again", enforce["new_connections"] == 0,
+                str(enforce))
+            continue
         say("%s: with it the jobs are" % case,
             enforce["first_shift_s"] is not None and
             enforce["waited_ms_per_iteration"] > 0, str(enforce))

@@ -10,7 +10,7 @@
 # pairs.  It prints tables and verdicts, or with --json one document,
 # antiphase.demo_live/1 (demo_live.py; docs/json.md).  Progress goes to stderr.
 #
-#	DEMO_CASES    some of: equal ratio incommensurate change part (default: all)
+#	DEMO_CASES    some of: equal ratio incommensurate change part paths (default: all)
 #	DEMO_PAIRS    pairs per case; DEMO_SECONDS, DEMO_ALONE_SECONDS: seconds per run, of
 #	              pairs and isolated; DEMO_SEED (demo_plan.py)
 #	DEMO_KEEP     a folder for the measurements, which demo_live.py can read again; each
@@ -25,7 +25,8 @@
 # shellcheck source=tests/net/live_lab.sh
 . "$(dirname "$0")/live_lab.sh"
 export PYTHONDONTWRITEBYTECODE=1
-cases=${DEMO_CASES:-equal ratio incommensurate change part}
+cases=${DEMO_CASES:-equal ratio incommensurate change part paths}
+[[ " $cases " != *" paths "* ]] || export LIVE_PATHS=1
 how=${1:-}
 began=$SECONDS
 
@@ -60,12 +61,26 @@ run() {
 		names+=("${words[0]}")
 		live_submit "${words[@]}" "$LIVE_OUT/go" >/dev/null || return
 	done
+	if [ "$links" = paths ]; then
+		lab_wait_for 30 "the jobs" are_ready "${names[@]}" && live_collide || return
+		live_connections >"$LIVE_OUT/connections"
+		(sleep "$((seconds * 3 / 4))" && live_connections >"$LIVE_OUT/connections.later") &
+		[[ $name != killed.* ]] || (sleep "$((seconds / 2))" && live_kill) &
+	fi
 	lab_in slurm python3 "$LAB_ROOT/tests/net/demo_watch.py" "$LIVE_OUT" "$LAB_CG" \
 		$((seconds * 3 + 30)) "${names[@]}" || return
 	echo "$(($(live_retransmits) - before))" >"$LIVE_OUT/retransmits"
 	live_wait_jobs 30 || return
 	live_scheduler_stop
 	mv "$LAB_DIR/scheduler.log" "$LIVE_OUT/"
+}
+
+# All ranks are connected.
+are_ready() {
+	local job
+	for job; do
+		[ -e "$LIVE_OUT/truth.$job" ] && [ -e "$LIVE_OUT/truth.$job.1" ] || return
+	done
 }
 
 # Jobs left by a failed run would disturb the next one.
@@ -92,6 +107,7 @@ plan=$(python3 "$LAB_ROOT/tests/net/demo_plan.py" "$LAB_DIR/out" $cases) || exit
 say "a fabric of namespaces, $LIVE_MBPS Mb/s; Slurm; six collectors"
 { live_fabric 2>/dev/null && live_slurm && live_collectors; } || exit 1
 cp "$LAB_DIR/plan.json" "$LAB_DIR/out/fabric.json"
+[ -z "${LIVE_PATHS:-}" ] || cp "$LAB_DIR/plan.paths.json" "$LAB_DIR/out/paths.json"
 while read -ra words; do
 	say "${words[0]}: ${words[1]}"
 	run_or_clear "${words[@]}" </dev/null

@@ -51,9 +51,12 @@ def print_figures(result, sims):
             ("orders_per_job_minute", "orders a job a minute", "%.1f"),
             ("waited_ms_per_iteration", "waited an iteration, ms", "%.1f"),
             ("first_shift_s", "first shift, s (worst)", "%.1f"),
+            ("first_path_s", "first path, s (worst)", "%.1f"),
             ("settled_s", "settled, s (worst)", "%.1f"),
             ("settled_again_s", "settled again, s (worst)", "%.1f")):
         if key == "settled_again_s" and observe["slowdown_after_change"] is None:
+            continue
+        if key == "first_path_s" and result["case"] != "paths":
             continue
         simulated = [None, None, None]
         if sims and key in sims[0]:
@@ -66,6 +69,9 @@ def print_figures(result, sims):
         print("Control, all at once on links of their own: slowdown %.3f (%s)." % (
             control["slowdown"], ", ".join("%s %.3f" % (j["job"], j["slowdown"])
                                            for j in control["jobs"])))
+    if result["killed"]:
+        print("Since antiphase was killed in the middle of a run: slowdown %.3f." %
+              result["killed"]["slowdown_second_half"])
     print("Alone, standard deviation of iterations, ms: %s." % ", ".join(
         "%s %.1f" % (a["job"], a["sd_ms"]) + (
             "" if a["run_sd_ms"] is None else " (of runs %.1f)" % a["run_sd_ms"])

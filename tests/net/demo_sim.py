@@ -6,7 +6,8 @@ Reads DIR/plan.json and DIR/fabric.json; writes DIR/CASE/sim.json.  That file ha
 each pair, the jobs' times with pacing none ("observe") and steer ("enforce") from the
 same starts, and the slowdowns of RANDOM draws of random starts.  Jobs cannot change in
 the simulator: in a case where a job changes there are no pairs, and the random starts
-use the jobs as they are after the change.
+use the jobs as they are after the change.  In the case of paths there are none either:
+observe has one uplink for all jobs, and in enforce antiphase chooses paths.
 """
 import json
 import os
@@ -16,7 +17,9 @@ import sys
 
 import demo_plan
 
-PACING = {"observe": "none", "enforce": "steer"}
+PACING = {"observe": ["--pacing", "none"], "enforce": ["--pacing", "steer"]}
+PATHS = {"observe": ["--pacing", "none"],
+         "enforce": ["--pacing", "none", "--policy", "antiphase", "--levers", "path"]}
 RANDOM = 40
 
 
@@ -34,11 +37,10 @@ def scenario(jobs, fabric, is_random):
     return "\n".join(lines) + "\n"
 
 
-def simulate(path, mode, seed):
+def simulate(path, options, seed):
     """Returns the simulated figures of each job, and corrections per job and minute."""
-    done = subprocess.run(["antiphase", "sim", "run", path, "--pacing", PACING[mode],
-                           "--seed", str(seed), "--json"],
-                          capture_output=True, text=True, check=True)
+    done = subprocess.run(["antiphase", "sim", "run", path, *options, "--seed", str(seed),
+                           "--json"], capture_output=True, text=True, check=True)
     doc = json.loads(done.stdout)
     jobs = {j["job"]: {"alone_ms": j["alone_us"] / 1e3,
                        "mean_ms": j["iteration_mean_us"] / 1e3,
@@ -60,14 +62,44 @@ def simulate_case(folder, case):
     for pair in range(0 if changes else case["n_pairs"]):
         with open(path, "w") as file:
             file.write(scenario(runs[pair, "observe"]["jobs"], fabric, False))
-        pairs.append({mode: simulate(path, mode, pair + 1) for mode in PACING})
+        pairs.append({mode: simulate(path, PACING[mode], pair + 1) for mode in PACING})
     with open(path, "w") as file:
         file.write(scenario(runs[0, "observe"]["jobs"], fabric, True))
-    starts = {mode: [simulate(path, mode, seed)["slowdown"]
-                     for seed in range(1, RANDOM + 1)] for mode in PACING}
-    return {"pairs": pairs, "random_starts": {
-        mode: {"runs": RANDOM, "mean": statistics.mean(found), "min": min(found),
-               "max": max(found)} for mode, found in starts.items()}}
+    return {"pairs": pairs, "random_starts": random_starts(
+        {mode: (path, options) for mode, options in PACING.items()})}
+
+
+def random_starts(how):
+    """Returns the figures of random starts; 'how' has a scenario and options by mode."""
+    starts = {mode: [simulate(path, options, seed)["slowdown"]
+                     for seed in range(1, RANDOM + 1)]
+              for mode, (path, options) in how.items()}
+    return {mode: {"runs": RANDOM, "mean": statistics.mean(found), "min": min(found),
+                   "max": max(found)} for mode, found in starts.items()}
+
+
+def one_spine(fabric):
+    """Returns the fabric without its second spine."""
+    return dict(fabric,
+                switches=[s for s in fabric["switches"] if s["name"] != "spine1"],
+                cables=[c for c in fabric["cables"] if "spine1" not in c["a"] + c["b"]])
+
+
+def simulate_paths(folder, case):
+    here = os.path.join(folder, case["case"])
+    with open(os.path.join(folder, "paths.json")) as file:
+        fabric = json.load(file)
+    jobs = next(run["jobs"] for run in case["runs"] if len(run["jobs"]) > 1)
+    how = {}
+    for mode in PATHS:
+        plan, path = (os.path.abspath(os.path.join(here, "%s.%s" % (mode, end)))
+                      for end in ("json", "ini"))
+        with open(plan, "w") as file:
+            json.dump(one_spine(fabric) if mode == "observe" else fabric, file)
+        with open(path, "w") as file:
+            file.write(scenario(jobs, plan, True))
+        how[mode] = path, PATHS[mode]
+    return {"pairs": [], "random_starts": random_starts(how)}
 
 
 def main():
@@ -76,7 +108,8 @@ def main():
         plan = json.load(file)
     for case in plan["cases"]:
         with open(os.path.join(folder, case["case"], "sim.json"), "w") as file:
-            json.dump(simulate_case(folder, case), file, indent=1)
+            json.dump((simulate_paths if case["case"] == "paths" else simulate_case)(
+                folder, case), file, indent=1)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ EQUAL_AT_MOST = 1.03
 RATIO_AT_MOST = 1.05
 SETTLED_WITHIN_S = 30
 CONTROL_AT_MOST = 1.02
+PATHS_WITHIN_S = 10
 
 
 def verdict(bar, measured, is_met, is_tested=True, form="%.3f", ci95=None):
@@ -52,6 +53,25 @@ def where_they_contend(result):
                    at_most(EQUAL_AT_MOST), is_tested=bool(enforced))
 
 
+def paths_verdicts(result):
+    observe, enforce = result["modes"]
+    killed = result["killed"]
+    return [
+        of_mode("slowdown without at least %.2f" % WITHOUT_AT_LEAST, observe, "slowdown",
+                lambda value: value >= WITHOUT_AT_LEAST),
+        of_mode("slowdown with at most %.2f, second halves" % EQUAL_AT_MOST, enforce,
+                "slowdown_second_half", at_most(EQUAL_AT_MOST)),
+        verdict("first path within %d s" % PATHS_WITHIN_S, enforce["first_path_s"],
+                at_most(PATHS_WITHIN_S), form="%.1f s"),
+        verdict("no connection is opened again", enforce["new_connections"], at_most(0),
+                form="%d"),
+        verdict("no shift: orders per job and minute", enforce["orders_per_job_minute"],
+                at_most(0), form="%.1f"),
+        verdict("slowdown at most %.2f after antiphase was killed" % EQUAL_AT_MOST,
+                killed and killed["slowdown_second_half"], at_most(EQUAL_AT_MOST),
+                is_tested=bool(killed))]
+
+
 def verdicts_of(result):
     enforce = result["modes"][1]
     differ, case = result["difference"], result["case"]
@@ -72,6 +92,8 @@ def verdicts_of(result):
         found.append(not_worse("from then on with is not slower than without, in pairs",
                                differ["slowdown_after_change"],
                                differ["slowdown_after_change_ci95"]))
+    if case == "paths":
+        found += paths_verdicts(result)
     if result["control"]:
         found.append(verdict("all at once on links of their own at most %.2f" %
                              CONTROL_AT_MOST, result["control"]["slowdown"],

@@ -6,9 +6,10 @@ A job is ready when its files truth.JOB and truth.JOB.1 exist (arl.c).  When all
 are ready, the file FOLDER/go tells them the time from which their starts are counted.
 A job has ended when the file done.JOB exists.  Until all have ended, the program reads
 the metrics of antiphase-scheduler twice a second, and writes the time in seconds and
-the number of orders so far to FOLDER/orders.  It is a single small process, because it
-runs beside what it measures.  At the end it writes FOLDER/cpu: the duration of the run
-in seconds, the CPU seconds of the lab (CGROUP), and those of everything else.
+the numbers of orders so far, to pacers and to flows, to FOLDER/orders.  It is a single
+small process, because it runs beside what it measures.  At the end it writes FOLDER/cpu:
+the duration of the run in seconds, the CPU seconds of the lab (CGROUP), and those of
+everything else.
 """
 import http.client
 import os
@@ -54,15 +55,17 @@ class Metrics:
         self.http = http.client.HTTPConnection("127.0.0.1", 7470, timeout=2)
 
     def orders(self):
-        """Returns how many orders were announced, or None if there is no answer."""
+        """Returns how many orders were announced to pacers, and how many to flows to
+        take a path, or None if there is no answer."""
         try:
             self.http.request("GET", "/metrics")
             lines = self.http.getresponse().read().decode().splitlines()
         except (OSError, http.client.HTTPException):
             self.http.close()
             return None
-        return sum(int(float(line.split()[-1])) for line in lines
-                   if line.startswith("antiphase_scheduler_orders_total"))
+        return [sum(int(float(line.split()[-1])) for line in lines
+                    if line.startswith("antiphase_scheduler_%s_total" % name))
+                for name in ("orders", "path_orders")]
 
 
 def main():
@@ -81,7 +84,7 @@ def main():
                 sys.exit("demo_watch: the jobs have not ended after %.0f s" % limit_s)
             n = metrics.orders()
             if n is not None:
-                orders.write("%.3f %d\n" % (time.monotonic(), n))
+                orders.write("%.3f %d %d\n" % (time.monotonic(), *n))
             at += EVERY_S
             time.sleep(max(0.01, at - time.monotonic()))
     ours, total = (b - a for a, b in zip(before, cpu_seconds(cgroup)))

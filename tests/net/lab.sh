@@ -387,7 +387,8 @@ lab_plan() {
 	printf '{"schema":"antiphase.topology/1","name":"lab","switches":['
 	first=
 	for item in "${LAB_SWITCHES[@]}"; do
-		printf '%s{"name":"%s","tier":%s}' "$first" "${item% *}" "${item#* }"
+		printf '%s{"name":"%s","tier":%s,"addresses":[%s]}' "$first" "${item% *}" \
+			"${item#* }" "$(lab_addresses "${item% *}")"
 		first=,
 	done
 	printf '],"hosts":['
@@ -406,6 +407,13 @@ lab_plan() {
 		first=,
 	done
 	printf ']}\n'
+}
+
+# The addresses of a switch, quoted.
+lab_addresses() {
+	ip -n "$LAB-$1" -o addr show scope global | awk '{
+		sub("/.*", "", $4)
+		printf "%s\"%s\"", n++ ? "," : "", $4 }'
 }
 
 lab_bytes() {

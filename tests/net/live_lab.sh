@@ -13,8 +13,8 @@
 #	lab_begin
 #	lab_need root netns veth bridge htb cgroup2 btf openmpi slurm
 #	live_fabric                        the namespaces, and $LAB_DIR/plan.json
-#	live_links shared|apart            apart: the uplinks have room for all hosts, so
-#	                                   that jobs do not contend
+#	live_links shared|apart|paths      apart: the uplinks have room for all hosts, so
+#	                                   that jobs do not contend; paths: see below
 #	live_slurm                         returns when six nodes are idle
 #	live_collectors                    one per host; frames at $(lab_endpoint h0), ...
 #	live_scheduler MODE                starts a new antiphase-topology and -scheduler
@@ -27,12 +27,25 @@
 #	live_wait_jobs SECONDS             until Slurm has no jobs
 #	live_retransmits                   TCP segments retransmitted so far, all hosts
 #
+# With LIVE_PATHS=1 there is a second spine, which only 'live_links paths' uses: leaves
+# then choose between two uplinks by a hash of addresses and ports, and hosts have less
+# than half the rate of an uplink, so that two jobs fit on one and three do not.  The
+# collectors may move flows.
+#
+#	live_collide                       sets the seeds of the leaves' hashes so that the
+#	                                   jobs' connections take the same uplink; false:
+#	                                   none of 64 seeds does
+#	live_connections                   the jobs' connections, with their true ports
+#	live_kill                          SIGKILL for all of antiphase
+#
 # Set LIVE_OUT to a directory first.  As on any cluster, jobs get the pacer and a
 # control group with their name from our Slurm plug-in.
 # shellcheck shell=bash
 
 LIVE_HOSTS=(h0 h1 h2 h3 h4 h5)
 LIVE_MBPS=300
+LIVE_HOST_MBPS=140 # In 'paths'.
+LIVE_WIRE_PORTS=61000-61999
 
 lab_has_htb() { lab_has_qdisc root handle 1: htb default 10; }
 
@@ -42,16 +55,20 @@ live_fabric() {
 	local leaf i
 	local rate=${LIVE_MBPS}mbit
 	lab_leaf_spine 2 1 3 "$rate" || return
+	lab_plan >"$LAB_DIR/plan.json"
+	[ -z "${LIVE_PATHS:-}" ] || live_second_spine "$rate" || return
 	for leaf in 0 1; do
-		live_fair "leaf$leaf" up0 "$rate" "$((leaf * 3))" || return
-		# The limit is at the classes, not also at the other end of the cable.
-		tc -n "$LAB-spine0" qdisc del dev "swp$leaf" root
+		for ((i = 0; i < ${LIVE_PATHS:-0} + 1; i++)); do
+			live_fair "leaf$leaf" "up$i" "$rate" "$((leaf * 3))" || return
+			# The limit is at the classes, not also at the other end of the cable.
+			tc -n "$LAB-spine$i" qdisc del dev "swp$leaf" root
+		done
 	done
 	live_jumbo
 	for i in "${!LIVE_HOSTS[@]}"; do
 		live_eager "h$i" "$((i / 3))" || return
+		[ -z "${LIVE_PATHS:-}" ] || live_wire "h$i" || return
 	done
-	lab_plan >"$LAB_DIR/plan.json"
 	live_management
 }
 
@@ -93,10 +110,64 @@ live_fair() {
 	"${tc[@]}" class add dev "$dev" parent 1:1 classid 1:10 htb rate 1mbit ceil 10mbit
 }
 
+live_second_spine() {
+	local leaf
+	lab_node spine1 && lab_forwards spine1 || return
+	LAB_SWITCHES+=("spine1 2")
+	for leaf in 0 1; do
+		lab_uplink $leaf 1 "$1" || return
+	done
+	live_paths_plan >"$LAB_DIR/plan.paths.json"
+	mkdir "$LAB_DIR/bpf" && mount -t bpf bpf "$LAB_DIR/bpf"
+}
+
+# The fabric as 'live_links paths' makes it.
+live_paths_plan() (
+	for i in "${!LAB_CABLES[@]}"; do
+		[[ ${LAB_CABLES[i]} != h* ]] ||
+			LAB_CABLES[i]="${LAB_CABLES[i]% *} ${LIVE_HOST_MBPS}mbit"
+	done
+	lab_plan
+)
+
+# What a host needs whose flows are moved, and a veth that is like a wire (path_lab.sh).
+live_wire() {
+	lab_in "$1" sysctl -qw "net.ipv4.ip_local_reserved_ports=$LIVE_WIRE_PORTS" &&
+		lab_in "$1" tc qdisc add dev e0 clsact &&
+		lab_in "$1" tc filter add dev e0 egress bpf direct-action \
+			object-file "$LAB_ROOT/build/bpf/wire_hash.bpf.o" section tc
+}
+
+# The rate of all hosts, and the number of uplinks between which leaves choose.
+live_use() {
+	local rate=$1mbit leaf spine i hops
+	for i in "${!LIVE_HOSTS[@]}"; do
+		tc -n "$LAB-h$i" qdisc change dev e0 root tbf rate "$rate" burst 128kb \
+			latency 20ms &&
+			tc -n "$LAB-leaf$((i / 3))" qdisc change dev "swp$((i % 3))" root tbf \
+				rate "$rate" burst 128kb latency 20ms || return
+	done
+	for leaf in 0 1; do
+		hops=()
+		for ((spine = 0; spine < $2; spine++)); do
+			hops+=(nexthop via "10.79.$spine.$((2 * leaf + 1))")
+		done
+		ip -n "$LAB-leaf$leaf" route replace "10.78.$((1 - leaf)).0/24" "${hops[@]}" ||
+			return
+	done
+}
+
 # A host's link has the rate of an uplink, which also limits a single host.
 live_links() {
 	local leaf rate=$LIVE_MBPS
-	[ "$1" = shared ] || rate=$((3 * rate))
+	[ "$1" != apart ] || rate=$((3 * rate))
+	LIVE_PLAN=$LAB_DIR/plan.json
+	if [ "$1" = paths ]; then
+		LIVE_PLAN=$LAB_DIR/plan.paths.json
+		live_use "$LIVE_HOST_MBPS" 2 || return
+	elif [ -n "${LIVE_PATHS:-}" ]; then
+		live_use "$LIVE_MBPS" 1 || return
+	fi
 	for leaf in 0 1; do
 		tc -n "$LAB-leaf$leaf" class change dev up0 parent 1: classid 1:1 \
 			htb rate "${rate}mbit" ceil "${rate}mbit" burst 32k cburst 32k quantum 9000 ||
@@ -123,6 +194,38 @@ live_retransmits() {
 		lab_in "$host" cat /proc/net/snmp
 	done | awk '/^Tcp:/ { if ($2 == "RtoAlgorithm") { for (i = 1; i <= NF; i++)
 		if ($i == "RetransSegs") at = i } else sum += $at } END { print sum + 0 }'
+}
+
+# Lines "HOST ADDRESS:PORT ADDRESS:PORT" of the connections between the leaves, as the
+# hosts of leaf LEAF (0) have them.
+live_connections() {
+	local leaf=${1:-0} i
+	for ((i = 3 * leaf; i < 3 * leaf + 3; i++)); do
+		lab_in "h$i" ss -Htn state established "dst 10.78.$((1 - leaf)).0/24" |
+			awk -v host="h$i" '{ print host, $3, $4 }'
+	done | sort
+}
+
+live_collide() {
+	local leaf seed
+	for leaf in 0 1; do
+		live_connections $leaf >"$LAB_DIR/connections.$leaf"
+		for ((seed = 1; seed <= 64; seed++)); do
+			lab_in "leaf$leaf" sysctl -qw "net.ipv4.fib_multipath_hash_seed=$seed"
+			[ "$(live_foretold $leaf | sort -u | wc -l)" != 1 ] || break
+		done
+		[ "$seed" -le 64 ] || return
+	done
+}
+
+# The uplinks of the connections in the file of live_collide.
+live_foretold() {
+	local from to
+	while read -r _ from to; do
+		lab_in "leaf$1" ip route get "${to%:*}" from "${from%:*}" iif br0 \
+			ipproto tcp sport "${from##*:}" dport "${to##*:}" |
+			sed -n 's/.* dev \(up[0-9]*\) .*/\1/p' | head -n 1
+	done <"$LAB_DIR/connections.$1"
 }
 
 # ---- Slurm --------------------------------------------------------------------------
@@ -225,11 +328,13 @@ live_orders() {
 }
 
 live_collectors() {
-	local host
+	local host ports=()
 	LIVE_FROM=()
 	for host in "${LIVE_HOSTS[@]}"; do
+		[ -z "${LIVE_PATHS:-}" ] || ports=(--wire-ports "$LIVE_WIRE_PORTS"
+			--wire-ports-dir "$LAB_DIR/bpf/$host")
 		lab_collector "$host" "$host" --source bpf --interface e0 \
-			--pacer-orders "$(live_orders)" || return
+			--pacer-orders "$(live_orders)" "${ports[@]}" || return
 		LIVE_FROM+=(--from "$(lab_endpoint "$host")")
 	done
 }
@@ -240,19 +345,22 @@ live_answers() {
 
 # A new store each time: nothing is remembered of earlier runs' jobs.
 live_scheduler() {
-	local bus
+	local bus plan=${LIVE_PLAN:-$LAB_DIR/plan.json} levers=place,time
+	[ "$plan" = "$LAB_DIR/plan.json" ] || levers=place,path,time
 	bus=$(for host in "${LIVE_HOSTS[@]}"; do lab_endpoint "$host"; done | paste -sd,)
 	mkdir -p "$LAB_DIR/scheduler.run"
 	rm -f "$LAB_DIR"/history.db*
-	if [ -z "${LAB_PID[topology]:-}" ]; then
-		lab_spawn topology lab_in slurm antiphase-topology "$LAB_DIR/plan.json" \
+	if [ "${LIVE_PLAN_SERVED:-}" != "$plan" ]; then
+		[ -z "${LAB_PID[topology]:-}" ] || lab_stop topology
+		lab_spawn topology lab_in slurm antiphase-topology "$plan" \
 			--host spine0 --no-lldp --no-links
 		lab_wait_for 5 "antiphase-topology" lab_listens slurm 7462 || return
+		LIVE_PLAN_SERVED=$plan
 	fi
 	lab_spawn scheduler lab_in slurm antiphase-scheduler --mode "$1" --scheduler slurm \
 		--bus "$bus" --announce "$(live_orders)" --store "$LAB_DIR/history.db" \
 		--runtime-dir "$LAB_DIR/scheduler.run" --kill-switch "$LAB_DIR/stop" \
-		--poll-ms 500 --log dbg
+		--poll-ms 500 --levers "$levers" --log dbg
 	lab_wait_for 10 "antiphase-scheduler" live_answers || {
 		tail -n 5 "$LAB_DIR/scheduler.log" >&2
 		return 1
@@ -261,6 +369,13 @@ live_scheduler() {
 
 live_scheduler_stop() {
 	lab_stop scheduler
+}
+
+live_kill() {
+	local tag
+	for tag in scheduler topology "${LIVE_HOSTS[@]}"; do
+		kill -KILL "${LAB_PID[$tag]}"
+	done
 }
 
 live_ask() {

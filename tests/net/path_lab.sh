@@ -7,7 +7,7 @@
 #	path_lab SPINES RATE       hosts h0 and h1 below leaf0 and leaf1; uplinks of RATE
 #	path_collector HOST        a collector that may move flows; also restarts one
 #	                           (PATH_USER is the user that it changes to)
-#	path_scheduler MODE        between them
+#	path_scheduler MODE        between them (PATH_FABRIC is the file of the fabric)
 #	path_flow TAG PORT FROM SECONDS [6]
 #	                           bytes of job 7 from h0 (port FROM) to h1 (port PORT);
 #	                           output in TAG-send.log and TAG-serve.log
@@ -47,8 +47,8 @@ path_collector() {
 
 path_scheduler() {
 	mkdir -p "$LAB_DIR/scheduler.run"
-	lab_spawn scheduler antiphase-scheduler --mode "$1" --topology none --store off \
-		--http off --runtime-dir "$LAB_DIR/scheduler.run" --log dbg \
+	lab_spawn scheduler antiphase-scheduler --mode "$1" --store off \
+		--topology "${PATH_FABRIC:-none}" --http off --runtime-dir "$LAB_DIR/scheduler.run" --log dbg \
 		--kill-switch "$LAB_DIR/stop" --announce "ipc://$LAB_DIR/orders.sock" \
 		--bus "$(lab_endpoint h0),$(lab_endpoint h1)"
 	lab_wait_for 10 "antiphase-scheduler" path_ctl ping || return
