@@ -382,7 +382,7 @@ follow(struct path_orders *orders, int64_t now_ns, const char *job,
 	uint16_t port;
 	int rc;
 
-	if (f->number != slot->number || f->is_leaving) {
+	if (f->number != slot->number) {
 		/* Another path: what has failed before does not count. */
 		note_effect(f);
 		f->number = slot->number;

@@ -461,10 +461,14 @@ several_connections_use_several_paths(void **state)
 		assert_true(n_on[i] >= 1);
 	assert_int_equal(n_on[3], 0);
 	assert_int_equal(w.n_moves, 5);
-	/* They keep their slots when others end and come. */
-	w.live[heavy[0]].is_there = false;
+	/* They keep their slots when others end and come; a new one takes a free slot. */
+	w.live[heavy[1]].is_there = false;
 	pass(&w, 70);
 	assert_int_equal(w.n_moves, 5);
+	heavy[1] = connect_hosts(&w, 1, 0, 3, 10);
+	pass(&w, 2);
+	assert_int_equal(w.n_moves, 6);
+	assert_int_equal(w.live[heavy[1]].port % N_SPINES, 1);
 	world_fini(&w);
 }
 
