@@ -368,6 +368,11 @@ a_job_keeps_its_paths_when_it_is_lifted_or_copied(void **state)
 		assert_memory_equal(place_hosts(copy, j), spread[j], sizeof spread[j]);
 	}
 	assert_int_equal(place_free_slots(place, 4), 0);
+	/* The paths of its next place are chosen, too. */
+	place_remove(place, 0);
+	assert_int_equal(place_put(place, 0, spread[0]), 0);
+	assert_int_equal(place_improve_paths(place, 1), 0);
+	assert_near(place_bound(place, 0), bounds[0], 1e-12);
 	place_free(place);
 	place_free(copy);
 	fixture_fini(&f);

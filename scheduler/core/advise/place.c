@@ -229,7 +229,7 @@ place_lift(struct place *place, uint32_t job)
 	refresh_neighbors(place, &pj->routed.footprint);
 	lifted->hosts = pj->hosts;
 	lifted->routed = pj->routed;
-	*pj = (struct place_job){ 0 };
+	*pj = (struct place_job){ .paths = pj->paths };
 	return lifted;
 }
 

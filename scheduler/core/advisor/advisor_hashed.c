@@ -89,6 +89,7 @@ advisor_compare_hashed(struct advisor *advisor, uint32_t job)
 
 	*hashed = (struct hashed){ .is_known = true };
 	place_remove(advisor->place, job);
+	place_set_paths(advisor->place, job, PLACE_HASHED);
 	put_with(advisor, job, NULL);
 	list_links(advisor, job, hashed);
 	advisor_forecast(advisor, job, false, &hashed->forecast);
