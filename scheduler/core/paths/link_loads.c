@@ -33,6 +33,7 @@ struct demand {
 struct link_loads {
 	const struct topo *topo;  /* Borrowed. */
 	struct link_state *links; /* Owned. */
+	double *harm; /* Owned.  By link: dense, since it is summed often. */
 	VEC(struct demand) jobs;
 };
 
@@ -43,6 +44,7 @@ link_loads_new(const struct topo *topo)
 
 	loads->topo = topo;
 	loads->links = xcalloc(topo_n_links(topo) + 1, sizeof *loads->links);
+	loads->harm = xcalloc(topo_n_links(topo) + 1, sizeof *loads->harm);
 	return loads;
 }
 
@@ -58,6 +60,7 @@ link_loads_free(struct link_loads *loads)
 	for (size_t j = 0; j < loads->jobs.n; j++)
 		profile_fini(&loads->jobs.items[j].profile);
 	free(loads->links);
+	free(loads->harm);
 	vec_free(&loads->jobs);
 	free(loads);
 }
@@ -164,6 +167,7 @@ refresh_cost(struct link_loads *loads, uint32_t link)
 	if (link_loads_is_exceedable(loads, link))
 		l->cost = cost_of(l->mean_bps, random_phase_excess_bps(&l->phases),
 				  l->gain_bps, l->phases.capacity_bps);
+	loads->harm[link] = l->cost * l->weight;
 }
 
 void
@@ -286,7 +290,7 @@ link_loads_cost_with(const struct link_loads *loads, uint32_t link, uint32_t job
 double
 link_loads_harm(const struct link_loads *loads, uint32_t link)
 {
-	return link_loads_cost(loads, link) * loads->links[link].weight;
+	return loads->harm[link];
 }
 
 double
@@ -307,6 +311,6 @@ link_loads_total_harm(const struct link_loads *loads)
 	double sum = 0;
 
 	for (uint32_t l = 0; l < topo_n_links(loads->topo); l++)
-		sum += link_loads_harm(loads, l);
+		sum += loads->harm[l];
 	return sum;
 }
