@@ -49,28 +49,46 @@ profile_atoms(const struct profile *profile, double factor, struct atom *ret_ato
 	return n;
 }
 
-static int
-compare_atoms(const void *a, const void *b)
-{
-	const struct atom *x = a, *y = b;
-
-	return x->at_bps < y->at_bps ? -1 : x->at_bps > y->at_bps;
-}
-
-/* Sorts, and joins atoms at the same level; returns their number. */
+/*
+ * Fills 'ret_sums' with the sums of one atom of 'phases' and one of 'job' that are below
+ * the capacity, ascending, those at the same level joined; returns their number.  For
+ * each atom of the job the sums ascend by themselves, so these runs are merged.
+ * O(sums * n_job), and jobs have few atoms.
+ */
 static size_t
-merge_equal(struct atom *atoms, size_t n)
+merge_sums(const struct random_phase *phases, const struct atom *job, size_t n_job,
+	   struct atom *ret_sums)
 {
-	size_t n_merged = 0;
+	size_t next[PROFILE_MAX_PHASES + 1] = { 0 }; /* By atom of the job: its run. */
+	size_t n = 0;
 
-	qsort(atoms, n, sizeof *atoms, compare_atoms);
-	for (size_t i = 0; i < n; i++) {
-		if (n_merged > 0 && atoms[n_merged - 1].at_bps == atoms[i].at_bps)
-			atoms[n_merged - 1].prob += atoms[i].prob;
+	for (;;) {
+		double least_bps = phases->capacity_bps, prob;
+		size_t run = n_job;
+
+		/* Among equals the one with the first atom of 'phases'. */
+		for (size_t k = 0; k < n_job; k++) {
+			double at_bps;
+
+			if (next[k] == phases->n)
+				continue;
+			at_bps = phases->at_bps[next[k]] + job[k].at_bps;
+			if (at_bps < least_bps || (run < n_job && at_bps == least_bps &&
+						   next[k] < next[run])) {
+				least_bps = at_bps;
+				run = k;
+			}
+		}
+		if (run == n_job)
+			return n;
+		prob = phases->prob[next[run]++] * job[run].prob;
+		if (!(prob > 0))
+			continue;
+		if (n > 0 && ret_sums[n - 1].at_bps == least_bps)
+			ret_sums[n - 1].prob += prob;
 		else
-			atoms[n_merged++] = atoms[i];
+			ret_sums[n++] = (struct atom){ least_bps, prob };
 	}
-	return n_merged;
 }
 
 /* Moves sorted atoms below 'capacity_bps' to the grid; keeps the mean. */
@@ -109,7 +127,7 @@ random_phase_add(struct random_phase *phases, const struct profile *profile,
 	size_t n_job = profile_atoms(profile, factor, job);
 	struct atom *sums = xcalloc(phases->n * n_job, sizeof *sums);
 	double mean_bps = factor * profile_mean_bps(profile);
-	size_t n = 0;
+	size_t n = merge_sums(phases, job, n_job, sums);
 
 	phases->over_mass += phases->over_prob * mean_bps;
 	for (size_t i = 0; i < phases->n; i++) {
@@ -117,17 +135,12 @@ random_phase_add(struct random_phase *phases, const struct profile *profile,
 			double at_bps = phases->at_bps[i] + job[k].at_bps;
 			double prob = phases->prob[i] * job[k].prob;
 
-			if (!(prob > 0))
+			if (!(prob > 0) || at_bps < phases->capacity_bps)
 				continue;
-			if (at_bps < phases->capacity_bps) {
-				sums[n++] = (struct atom){ at_bps, prob };
-				continue;
-			}
 			phases->over_prob += prob;
 			phases->over_mass += prob * at_bps;
 		}
 	}
-	n = merge_equal(sums, n);
 	free(phases->at_bps);
 	free(phases->prob);
 	if (n > RANDOM_PHASE_EXACT) {
