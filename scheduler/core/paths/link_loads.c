@@ -28,13 +28,22 @@ struct link_state {
 struct demand {
 	struct profile profile; /* Owned. */
 	double mean_bps, peak_bps, weight;
+	uint64_t serial; /* Of this demand among all; from 1. */
+};
+
+/* The last result of link_loads_added_harm() for a link. */
+struct added {
+	uint64_t serial; /* Of the demand; 0: none. */
+	double factor, harm;
 };
 
 struct link_loads {
 	const struct topo *topo;  /* Borrowed. */
 	struct link_state *links; /* Owned. */
-	double *harm; /* Owned.  By link: dense, since it is summed often. */
+	double *harm;        /* Owned.  By link: dense, since it is summed often. */
+	struct added *added; /* Owned.  By link. */
 	VEC(struct demand) jobs;
+	uint64_t n_demands; /* Set so far. */
 };
 
 struct link_loads *
@@ -45,6 +54,7 @@ link_loads_new(const struct topo *topo)
 	loads->topo = topo;
 	loads->links = xcalloc(topo_n_links(topo) + 1, sizeof *loads->links);
 	loads->harm = xcalloc(topo_n_links(topo) + 1, sizeof *loads->harm);
+	loads->added = xcalloc(topo_n_links(topo) + 1, sizeof *loads->added);
 	return loads;
 }
 
@@ -61,6 +71,7 @@ link_loads_free(struct link_loads *loads)
 		profile_fini(&loads->jobs.items[j].profile);
 	free(loads->links);
 	free(loads->harm);
+	free(loads->added);
 	vec_free(&loads->jobs);
 	free(loads);
 }
@@ -76,6 +87,7 @@ link_loads_set_job(struct link_loads *loads, uint32_t job,
 		.mean_bps = profile_mean_bps(profile),
 		.peak_bps = profile_peak_bps(profile),
 		.weight = weight,
+		.serial = ++loads->n_demands,
 	};
 	profile_copy(profile, &loads->jobs.items[job].profile);
 }
@@ -168,6 +180,7 @@ refresh_cost(struct link_loads *loads, uint32_t link)
 		l->cost = cost_of(l->mean_bps, random_phase_excess_bps(&l->phases),
 				  l->gain_bps, l->phases.capacity_bps);
 	loads->harm[link] = l->cost * l->weight;
+	loads->added[link].serial = 0;
 }
 
 void
@@ -303,6 +316,21 @@ link_loads_harm_with(const struct link_loads *loads, uint32_t link, uint32_t job
 	if (find(l, job) == l->loads.n)
 		weight += loads->jobs.items[job].weight;
 	return link_loads_cost_with(loads, link, job, factor) * weight;
+}
+
+double
+link_loads_added_harm(struct link_loads *loads, uint32_t link, uint32_t job,
+		      double factor)
+{
+	struct added *added = &loads->added[link];
+	uint64_t serial = loads->jobs.items[job].serial;
+
+	if (added->serial != serial || added->factor != factor)
+		*added =
+			(struct added){ serial, factor,
+					link_loads_harm_with(loads, link, job, factor) -
+						link_loads_harm(loads, link) };
+	return added->harm;
 }
 
 double

@@ -76,6 +76,12 @@ double link_loads_cost_with(const struct link_loads *loads, uint32_t link, uint3
 double link_loads_harm(const struct link_loads *loads, uint32_t link);
 double link_loads_harm_with(const struct link_loads *loads, uint32_t link, uint32_t job,
 			    double factor);
+/*
+ * The difference of the two.  It is remembered until the link changes, since a search
+ * for paths asks again and again.
+ */
+double link_loads_added_harm(struct link_loads *loads, uint32_t link, uint32_t job,
+			     double factor);
 /* The harm of all links.  O(links). */
 double link_loads_total_harm(const struct link_loads *loads);
 

@@ -36,12 +36,6 @@ struct flow {
 	double load_bps;
 };
 
-/* One evaluation of a link with the flow at hand. */
-struct trial {
-	uint32_t flow_turn; /* The turn in which it was made. */
-	double harm;        /* More than without the flow. */
-};
-
 /* The path that a flow has or could have. */
 struct path {
 	uint32_t number;
@@ -58,8 +52,6 @@ struct search {
 	double change_cost;
 	size_t n_left; /* Flows that may still leave their first paths. */
 	struct rng rng;
-	uint32_t turn;
-	struct trial *trials;   /* Owned.  By link. */
 	VEC(struct flow) flows; /* By job, until they are sorted. */
 	VEC(size_t) taken;      /* Scratch: flows that a redraw has taken off. */
 	VEC(struct path) old;   /* Scratch: their paths. */
@@ -127,15 +119,8 @@ judge(struct search *s, const struct paths_job *job, const struct flow *flow,
 	path->fullest = 0;
 	for (size_t i = 0; i < path->n; i++) {
 		uint32_t link = path->links[i];
-		struct trial *trial = &s->trials[link];
 
-		if (trial->flow_turn != s->turn) {
-			trial->flow_turn = s->turn;
-			trial->harm =
-				link_loads_harm_with(s->loads, link, job->job, factor) -
-				link_loads_harm(s->loads, link);
-		}
-		path->harm += trial->harm;
+		path->harm += link_loads_added_harm(s->loads, link, job->job, factor);
 		path->fullest = fmax(path->fullest, link_loads_mean(s->loads, link));
 	}
 }
@@ -181,7 +166,6 @@ choose_path(struct search *s, const struct flow *flow)
 	uint32_t start = (uint32_t)rng_below(&s->rng, flow->n_paths), n_paths;
 	struct path best = path_now(s, flow), path;
 
-	s->turn++;
 	judge(s, job, flow, &best);
 	for (uint32_t i = 0; i < n_tried; i++) {
 		uint32_t number = n_tried == flow->n_paths
@@ -230,13 +214,11 @@ search_init(struct search *s, struct link_loads *loads, const struct topo *topo,
 		.loads = loads, .topo = topo, .routes = routes, .jobs = jobs
 	};
 	rng_init(&s->rng, seed);
-	s->trials = xcalloc((size_t)topo_n_links(topo) + 1, sizeof *s->trials);
 }
 
 static void
 search_fini(struct search *s)
 {
-	free(s->trials);
 	vec_free(&s->flows);
 	vec_free(&s->taken);
 	vec_free(&s->old);
