@@ -286,7 +286,10 @@ plan_antiphase(struct plan *plan, const struct advise_ctx *ctx)
 			continue;
 		r = plan_complete(&plans[i], &judging);
 		judging.reference = &plans[0];
-		if (i > 0 && !plan_breaks_cap(&plans[i], &plans[0], ctx) &&
+		if (r < 0 || i == 0 || !is_better_plan(&plans[i], &plans[best], ctx))
+			continue;
+		r = plan_repair(&plans[i], &judging);
+		if (r == 0 && !plan_breaks_cap(&plans[i], &plans[0], ctx) &&
 		    is_better_plan(&plans[i], &plans[best], ctx))
 			best = i;
 	}

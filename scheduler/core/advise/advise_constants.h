@@ -40,8 +40,10 @@
 /* Limits of load for gating: the sum of duties of jobs that wait for each other;
  * HUGE_VAL: no limit. */
 #define ADVISE_GATE_LOADS HUGE_VAL, 1.2, 0.9, 0.6
-/* Rounds of removing jobs from the gate that lose by it. */
-#define ADVISE_REPAIRS 3
+/* Rounds of removing jobs from the gate that lose by it; and of choosing paths that spare
+ * jobs beyond the cap, each with their weights raised by the next factor. */
+#define ADVISE_REPAIRS      3
+#define ADVISE_SPARE_FACTOR 4
 /* Components with at least this many jobs get one short run first; variants that are
  * worse in it by the next share are dropped. */
 #define ADVISE_GLANCE_JOBS       8

@@ -6,6 +6,7 @@
  *	advise_plan.c      plans: a placement with its components and prediction
  *	advise_place.c     where waiting jobs go
  *	advise_move.c      which jobs move
+ *	advise_repair.c    other paths where a plan slows jobs beyond the cap
  *	advise_shift.c     shifts and pacing of one component, by prediction
  *	advise_variants.c  variants for one component, and their prediction
  *	advise_cassini.c   CASSINI's placement and shifts
@@ -135,6 +136,17 @@ double plan_slowdown(const struct plan *plan, const struct advise_ctx *ctx,
 /* Sum of weight / slowdown over all placed jobs, over the sum of weights. */
 double plan_goodput(const struct plan *plan, const struct advise_ctx *ctx);
 
+/* Undoes shifts and pacing; places and paths stay. */
+void plan_unshift(struct plan *plan, const struct advise_ctx *ctx);
+
+/*
+ * The noise (predict.h) of predicted slowdowns where the effort allows only some of the
+ * runs, else 0: that many runs are taken as they are.
+ */
+double cap_noise(const struct advise_ctx *ctx, const double *slowdown, size_t n_jobs);
+/* True if slowdown 'after' is surely above the cap, given 'before' in the baseline. */
+bool cap_is_broken(const struct advise_ctx *ctx, double before, double after,
+		   double noise);
 /* True if a plan slows a job beyond the cap, and 'base' does not. */
 bool plan_breaks_cap(const struct plan *plan, const struct plan *base,
 		     const struct advise_ctx *ctx);
@@ -154,6 +166,15 @@ int plan_complete(struct plan *plan, const struct advise_ctx *ctx);
  * that wait while that gains.  Returns 0 or -EHOSTUNREACH.
  */
 int plan_move_jobs(struct plan *plan, const struct advise_ctx *ctx);
+
+/* ---- advise_repair.c ---- */
+
+/*
+ * While a complete plan with chosen paths slows jobs beyond the cap, which the reference
+ * of 'ctx' does not: chooses paths again that spare these jobs, and predicts again, up
+ * to ADVISE_REPAIRS times.  Returns 0 or -EHOSTUNREACH.
+ */
+int plan_repair(struct plan *plan, const struct advise_ctx *ctx);
 
 /* ---- advise_place.c ---- */
 

@@ -205,7 +205,8 @@ complete_again(struct mover *mover)
 	int r = plan_step(mover, NULL, &again);
 
 	if (r == 0 &&
-	    plan_goodput(&again, mover->ctx) >= plan_goodput(mover->plan, mover->ctx)) {
+	    plan_goodput(&again, mover->ctx) >= plan_goodput(mover->plan, mover->ctx) &&
+	    !plan_breaks_cap(&again, mover->ctx->reference, mover->ctx)) {
 		struct plan swap = *mover->plan;
 
 		*mover->plan = again;

@@ -297,6 +297,20 @@ plan_predict(struct plan *plan, const struct advise_ctx *ctx)
 		plan_predict_component(plan, ctx, &plan->components.items[i]);
 }
 
+void
+plan_unshift(struct plan *plan, const struct advise_ctx *ctx)
+{
+	for (size_t j = 0; j < ctx->workload->n; j++) {
+		plan->is_phased[j] = false;
+		plan->phase_us[j] = plan->slack_us[j] = 0;
+		plan->pacing[j] = ENGINE_PACE_FREE;
+		plan->why[j] = N_REASONS;
+	}
+	for (uint32_t l = 0; l < topo_n_links(ctx->topo); l++)
+		plan->excess_bps[l] = 0;
+	plan->has_loop = false;
+}
+
 double
 plan_limit(const struct advise_ctx *ctx, double before)
 {
@@ -331,15 +345,31 @@ plan_goodput(const struct plan *plan, const struct advise_ctx *ctx)
 	return weights > 0 ? sum / weights : 0;
 }
 
+double
+cap_noise(const struct advise_ctx *ctx, const double *slowdown, size_t n_jobs)
+{
+	return ctx->n_seeds < ADVISE_SEEDS
+		       ? prediction_noise(slowdown, n_jobs, ctx->n_seeds)
+		       : 0;
+}
+
+bool
+cap_is_broken(const struct advise_ctx *ctx, double before, double after, double noise)
+{
+	double error = noise * fmax(after - 1, 0);
+
+	return after - ADVISE_SURE_SES * error > plan_limit(ctx, before);
+}
+
 bool
 plan_breaks_cap(const struct plan *plan, const struct plan *base,
 		const struct advise_ctx *ctx)
 {
-	for (uint32_t j = 0; j < ctx->workload->n; j++) {
-		double after = plan_slowdown(plan, ctx, j);
+	double noise = cap_noise(ctx, plan->slowdown, ctx->workload->n);
 
-		if (after > plan_limit(ctx, plan_slowdown(base, ctx, j)))
+	for (uint32_t j = 0; j < ctx->workload->n; j++)
+		if (cap_is_broken(ctx, plan_slowdown(base, ctx, j),
+				  plan_slowdown(plan, ctx, j), noise))
 			return true;
-	}
 	return false;
 }

@@ -83,7 +83,7 @@ iterations_left(const struct work_job *job)
 
 /*
  * Do no harm: what a variant saves over the jobs' lives has to be more than its initial
- * delays, and no job may exceed the cap that did not exceed it before.
+ * delays, and no job may surely exceed the cap that did not exceed it before.
  */
 static void
 weigh_variant(const struct decision *d, struct variant *variant)
@@ -91,6 +91,7 @@ weigh_variant(const struct decision *d, struct variant *variant)
 	const struct component *c = d->component;
 	const struct prediction *base = &d->variants.items[0].prediction;
 	double saved_us = 0, delayed_us = 0;
+	double noise = cap_noise(d->ctx, variant->prediction.slowdown, c->n_jobs);
 
 	variant->harmed = TOPO_NONE;
 	for (size_t i = 0; i < c->n_jobs; i++) {
@@ -105,7 +106,7 @@ weigh_variant(const struct decision *d, struct variant *variant)
 				      (double)advise_delay_us(job, d->phase_us[i]);
 		if (d->ctx->reference)
 			before = plan_slowdown(d->ctx->reference, d->ctx, c->jobs[i]);
-		if (after > plan_limit(d->ctx, before))
+		if (cap_is_broken(d->ctx, before, after, noise))
 			variant->harmed = c->jobs[i];
 	}
 	variant->pays = saved_us > delayed_us;

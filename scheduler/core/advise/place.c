@@ -307,6 +307,18 @@ place_change_paths(struct place *place, uint32_t job, const bool *is_flow_fixed,
 	return 0;
 }
 
+void
+place_set_weight(struct place *place, uint32_t job, double weight)
+{
+	struct place_lifted *lifted =
+		place->jobs[job].is_put ? place_lift(place, job) : NULL;
+
+	link_loads_set_job(place->loads, job, &place->workload->jobs[job].profile,
+			   weight);
+	if (lifted)
+		place_return(place, job, lifted);
+}
+
 int64_t
 place_free_slots(const struct place *place, uint32_t host)
 {

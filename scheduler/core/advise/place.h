@@ -81,6 +81,8 @@ int place_change_paths(struct place *place, uint32_t job, const bool *is_flow_fi
  */
 void place_renew(struct place *place, uint32_t job);
 void place_set_paths(struct place *place, uint32_t job, enum place_paths paths);
+/* Until then: its weight where paths are improved, in place of that in the workload. */
+void place_set_weight(struct place *place, uint32_t job, double weight);
 
 /* Free slots of a host, negative if overdrawn; and set, as the scheduler reports. */
 int64_t place_free_slots(const struct place *place, uint32_t host);

@@ -6,6 +6,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/rng.h"
+#include "lib/base/stats.h"
 #include "lib/base/vec.h"
 #include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/workload/workload.h"
@@ -240,4 +241,20 @@ prediction_mean(const struct prediction *prediction, size_t job)
 	for (size_t s = 0; s < prediction->n_seeds; s++)
 		sum += prediction->slowdown[job * prediction->n_seeds + s];
 	return sum / (double)prediction->n_seeds;
+}
+
+double
+prediction_noise(const double *slowdown, size_t n_jobs, size_t n_seeds)
+{
+	double variances = 0, squares = 0;
+
+	for (size_t j = 0; j < n_jobs; j++) {
+		const double *runs = slowdown + j * n_seeds;
+		double sd = stats_sd(runs, n_seeds);
+		double above = stats_mean(runs, n_seeds) - 1;
+
+		variances += sd * sd;
+		squares += above * above;
+	}
+	return squares > 0 ? sqrt(variances / squares / (double)n_seeds) : 0;
 }

@@ -58,6 +58,16 @@ void prediction_fini(struct prediction *prediction); /* Accepts a zeroed one. */
 double prediction_mean(const struct prediction *prediction, size_t job);
 
 /*
+ * The noise of predictions with few runs: with slowdowns x_js of job j in run s, laid out
+ * as in struct prediction, m_j their mean and v_j their variance over the runs,
+ *
+ *	sqrt(sum_j v_j / sum_j (m_j - 1)^2 / n_seeds),
+ *
+ * the standard error of a mean slowdown over its distance from 1.  0 if no job is slowed.
+ */
+double prediction_noise(const double *slowdown, size_t n_jobs, size_t n_seeds);
+
+/*
  * Flows that one run of the jobs would start, about; predict()'s cost is proportional.
  */
 double predict_cost(const struct predict_job *jobs, size_t n, uint32_t n_iterations);
