@@ -133,7 +133,10 @@ apply_shifts(const struct component *component, const struct judge *judge,
 	component_problem_fini(&problem);
 }
 
-/* Predicts the job at its present place, unshifted and shifted; keeps the better. */
+/*
+ * Predicts the job at its present place, unshifted and, if jobs may be shifted, shifted;
+ * keeps the better.
+ */
 static double
 judge_here(const struct judge *judge, uint32_t job, struct component *ret_component,
 	   struct prediction *ret_prediction, double *ret_cost)
@@ -144,15 +147,17 @@ judge_here(const struct judge *judge, uint32_t job, struct component *ret_compon
 	struct predict_job *jobs;
 	struct prediction shifted;
 	double gained, gained_shifted;
+	bool is_shifted;
 
 	component_around(judge->plan->place, ctx, job, PLACE_JUDGE_MAX_JOBS,
 			 ret_component);
 	jobs = component_predict_jobs(ret_component, judge->plan->place, ctx);
-	*ret_cost = 2 * PLACE_JUDGE_SEEDS *
+	is_shifted = ret_component->n_jobs > 1 && (ctx->opts.levers & ADVISE_TIME);
+	*ret_cost = (is_shifted ? 2 : 1) * PLACE_JUDGE_SEEDS *
 		    predict_cost(jobs, ret_component->n_jobs, opts.n_iterations);
 	predict(jobs, ret_component->n_jobs, ctx->topo, &opts, ret_prediction);
 	gained = goodput_gained(judge, ret_component, ret_prediction, job);
-	if (ret_component->n_jobs > 1) {
+	if (is_shifted) {
 		apply_shifts(ret_component, judge, jobs);
 		predict(jobs, ret_component->n_jobs, ctx->topo, &opts, &shifted);
 		gained_shifted = goodput_gained(judge, ret_component, &shifted, job);
