@@ -139,6 +139,32 @@ cost_of_a_link_is_that_of_its_jobs_in_any_order(void **state)
 	}
 }
 
+/* Two jobs of one period could take turns on the link, if they were shifted. */
+static void
+what_shifts_gain_counts_only_where_jobs_are_shifted(void **state)
+{
+	struct lab lab = { 0 };
+	double shifted, mu;
+	uint32_t link = 0;
+
+	(void)state;
+	fixture_init(&lab.f, 2, 2, 1, 50e9);
+	ON(fixture_job(&lab.f, "a", 2, 100000, 0.4, 50e9), 0, 2);
+	ON(fixture_job(&lab.f, "b", 2, 100000, 0.4, 50e9), 1, 3);
+	lab_load(&lab);
+	while (!(link_loads_cost(lab.loads, link) > 0))
+		link++;
+	shifted = link_loads_cost(lab.loads, link);
+	mu = link_loads_excess_bps(lab.loads, link) / 50e9;
+	assert_near(shifted, LINK_RESIDUE_FRAC * mu, 1e-9);
+	link_loads_set_shifting(lab.loads, false);
+	assert_near(link_loads_cost(lab.loads, link), (1 + LINK_RESIDUE_FRAC) * mu,
+		    1e-9);
+	link_loads_set_shifting(lab.loads, true);
+	assert_near(link_loads_cost(lab.loads, link), shifted, 0);
+	lab_fini(&lab);
+}
+
 static void
 a_link_with_room_for_all_peaks_costs_nothing(void **state)
 {
@@ -367,6 +393,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cost_of_a_link_is_that_of_its_jobs_in_any_order),
+		cmocka_unit_test(what_shifts_gain_counts_only_where_jobs_are_shifted),
 		cmocka_unit_test(a_link_with_room_for_all_peaks_costs_nothing),
 		cmocka_unit_test(small_instances_get_the_best_paths),
 		cmocka_unit_test(permutations_at_full_bisection_do_not_collide),

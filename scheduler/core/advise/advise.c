@@ -312,8 +312,15 @@ int
 advise(const struct workload *workload, struct topo *topo, struct routes *routes,
        const struct advise_opts *opts, struct advice_set **ret_set)
 {
-	struct advise_ctx ctx = { workload, topo, routes,       *opts,
-				  1,        1,    PLACE_HASHED, NULL };
+	struct advise_ctx ctx = {
+		.workload = workload,
+		.topo = topo,
+		.routes = routes,
+		.opts = *opts,
+		.n_seeds = 1,
+		.n_iterations = 1,
+		.paths = PLACE_HASHED,
+	};
 	struct plan before = { 0 }, plan = { 0 };
 	int r;
 
@@ -321,6 +328,8 @@ advise(const struct workload *workload, struct topo *topo, struct routes *routes
 		ctx.opts.levers = ADVISE_ALL_LEVERS;
 	if (!routes_all_hash(routes))
 		ctx.opts.levers &= ~(unsigned)ADVISE_PATH;
+	ctx.is_shifting =
+		ctx.opts.policy == ADVISE_CASSINI || (ctx.opts.levers & ADVISE_TIME);
 	if (!(ctx.opts.max_slowdown > 0))
 		ctx.opts.max_slowdown = ADVISE_MAX_SLOWDOWN;
 	if (ctx.opts.n_candidates == 0)

@@ -38,6 +38,7 @@ struct advise_ctx {
 	uint32_t n_seeds;                /* Runs of each prediction that is kept. */
 	uint32_t n_iterations;           /* Iterations of those runs. */
 	enum place_paths paths;          /* Of plans that are begun from now on. */
+	bool is_shifting;                /* Jobs may be shifted, now or later. */
 	const struct plan
 		*reference; /* No job may be worse off than in this plan; or NULL. */
 };

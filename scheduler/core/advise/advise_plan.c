@@ -215,6 +215,7 @@ plan_begin(struct plan *plan, const struct advise_ctx *ctx)
 		.why = xcalloc(n + 1, sizeof(enum reason)),
 		.moves = xcalloc(n + 1, sizeof(struct plan_move)),
 	};
+	place_set_shifting(plan->place, ctx->is_shifting);
 	for (size_t j = 0; j < n; j++)
 		plan->why[j] = N_REASONS;
 }

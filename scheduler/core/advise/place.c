@@ -94,6 +94,15 @@ refresh_worst(struct place *place, uint32_t job)
 	}
 }
 
+void
+place_set_shifting(struct place *place, bool is_shifting)
+{
+	link_loads_set_shifting(place->loads, is_shifting);
+	for (uint32_t j = 0; j < place->workload->n; j++)
+		if (place->jobs[j].is_put)
+			refresh_worst(place, j);
+}
+
 /* Updates the jobs on the links of 'job', itself included if it is placed. */
 static void
 refresh_neighbors(struct place *place, const struct footprint *footprint)

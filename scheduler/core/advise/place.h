@@ -42,6 +42,9 @@ struct place *place_new(struct topo *topo, struct routes *routes,
 			const struct workload *workload, enum place_paths paths);
 void place_free(struct place *place); /* Accepts NULL. */
 
+/* Says whether jobs will be shifted; at first they will (link_loads.h). */
+void place_set_shifting(struct place *place, bool is_shifting);
+
 /*
  * Places 'job' on the hosts (copied; n_hosts_wanted of them).  Slots may be overdrawn,
  * since running jobs are taken as they are.  Returns 0 or -EHOSTUNREACH.  It is a BUG

@@ -44,6 +44,7 @@ struct link_loads {
 	struct added *added; /* Owned.  By link. */
 	VEC(struct demand) jobs;
 	uint64_t n_demands; /* Set so far. */
+	bool is_shifting;
 };
 
 struct link_loads *
@@ -52,6 +53,7 @@ link_loads_new(const struct topo *topo)
 	struct link_loads *loads = xcalloc(1, sizeof *loads);
 
 	loads->topo = topo;
+	loads->is_shifting = true;
 	loads->links = xcalloc(topo_n_links(topo) + 1, sizeof *loads->links);
 	loads->harm = xcalloc(topo_n_links(topo) + 1, sizeof *loads->harm);
 	loads->added = xcalloc(topo_n_links(topo) + 1, sizeof *loads->added);
@@ -163,10 +165,14 @@ set_factor(struct link_loads *loads, uint32_t link, size_t i, double factor)
 
 /* e_l from its parts.  'gain_bps' is the most that shifts can remove from 'mu_bps'. */
 static double
-cost_of(double load_bps, double mu_bps, double gain_bps, double capacity_bps)
+cost_of(const struct link_loads *loads, double load_bps, double mu_bps, double gain_bps,
+	double capacity_bps)
 {
-	double least_bps = fmax(fmax(load_bps - capacity_bps, mu_bps - gain_bps), 0);
+	double least_bps;
 
+	if (!loads->is_shifting)
+		gain_bps = 0;
+	least_bps = fmax(fmax(load_bps - capacity_bps, mu_bps - gain_bps), 0);
 	return (least_bps + LINK_RESIDUE_FRAC * mu_bps) / capacity_bps;
 }
 
@@ -177,10 +183,21 @@ refresh_cost(struct link_loads *loads, uint32_t link)
 
 	l->cost = 0;
 	if (link_loads_is_exceedable(loads, link))
-		l->cost = cost_of(l->mean_bps, random_phase_excess_bps(&l->phases),
-				  l->gain_bps, l->phases.capacity_bps);
+		l->cost =
+			cost_of(loads, l->mean_bps, random_phase_excess_bps(&l->phases),
+				l->gain_bps, l->phases.capacity_bps);
 	loads->harm[link] = l->cost * l->weight;
 	loads->added[link].serial = 0;
+}
+
+void
+link_loads_set_shifting(struct link_loads *loads, bool is_shifting)
+{
+	if (loads->is_shifting == is_shifting)
+		return;
+	loads->is_shifting = is_shifting;
+	for (uint32_t l = 0; l < topo_n_links(loads->topo); l++)
+		refresh_cost(loads, l);
 }
 
 void
@@ -297,7 +314,7 @@ link_loads_cost_with(const struct link_loads *loads, uint32_t link, uint32_t job
 			load.factor += l->loads.items[at].factor;
 		evaluate_with(loads, link, &load, at, &mu_bps, &gain_bps);
 	}
-	return cost_of(mean_bps, mu_bps, gain_bps, capacity_bps);
+	return cost_of(loads, mean_bps, mu_bps, gain_bps, capacity_bps);
 }
 
 double

@@ -43,6 +43,12 @@ struct link_loads *link_loads_new(const struct topo *topo);
 void link_loads_free(struct link_loads *loads); /* Accepts NULL. */
 
 /*
+ * Says whether the jobs will be shifted; at first they will.  If not, G is 0.
+ * O(links), if that changes.
+ */
+void link_loads_set_shifting(struct link_loads *loads, bool is_shifting);
+
+/*
  * Sets the demand of a job, which is on no link, and its weight in link_loads_harm().
  * The profile is copied.
  */
