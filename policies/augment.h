@@ -37,12 +37,12 @@ struct augment {
 	uint32_t (*choose)(void *ctx, const struct pol_view *view,
 			   const struct pol_plan *plans, uint32_t n);
 	/*
-	 * The cost of a plan, quickly: 0 is the best there is.  From the chosen plan
-	 * on, its jobs are placed anew one by one while that costs less.  NULL: they
-	 * are not.
+	 * The cost of a plan, quickly: 0 is the best there is.  Any value above
+	 * 'at_most' will do for a cost above it.  From the chosen plan on, its jobs are
+	 * placed anew one by one while that costs less.  NULL: they are not.
 	 */
 	double (*judge)(void *ctx, const struct pol_view *view,
-			const struct pol_plan *plan);
+			const struct pol_plan *plan, double at_most);
 };
 
 /* Memory kept from call to call; starts zeroed. */

@@ -403,16 +403,19 @@ search(struct loop *l, uint32_t chosen)
 {
 	const struct augment *augment = &l->opts->work->augment;
 	struct pol_plan plans[2] = { l->plans[chosen] }, spare = { 0 };
-	double best = augment->judge(augment->ctx, &l->view, &l->plans[chosen]), cost;
+	double best =
+		augment->judge(augment->ctx, &l->view, &l->plans[chosen], INFINITY);
 	uint32_t failed = 0;
 	bool is_found = false;
 
 	while (best > 0 && failed < SEARCH_FAILURES &&
 	       policy_vary(l->policy, &l->view, is_found ? &plans[1] : &plans[0],
 			   &spare)) {
+		double limit = best * (1 - SEARCH_GAIN), cost;
+
 		failed++;
-		cost = augment->judge(augment->ctx, &l->view, &spare);
-		if (cost < best * (1 - SEARCH_GAIN)) {
+		cost = augment->judge(augment->ctx, &l->view, &spare, limit);
+		if (cost < limit) {
 			struct pol_plan old = plans[1];
 
 			plans[1] = spare;

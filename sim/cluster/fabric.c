@@ -502,6 +502,13 @@ fabric_new(const struct pol_cluster *cluster, struct topo *topo,
 	fabric->placed = xcalloc(n_jobs + 1, sizeof *fabric->placed);
 	fabric->sum_bps = xcalloc(topo_n_links(topo) + 1, sizeof *fabric->sum_bps);
 	fabric->first = xcalloc(topo_n_links(topo) + 1, sizeof *fabric->first);
+	fabric->rack_of = xcalloc((size_t)cluster->n_nodes + 1, sizeof(uint32_t));
+	fabric->seen_by = xcalloc((size_t)topo_n_nodes(topo) + 1, sizeof(uint32_t));
+	for (uint32_t i = 0; i < cluster->n_nodes; i++) {
+		uint32_t leaf = topo_leaf_of(topo, hosts[i]);
+
+		fabric->rack_of[i] = leaf == TOPO_NONE ? hosts[i] : leaf;
+	}
 	*ret_fabric = fabric;
 	return 0;
 }
@@ -532,6 +539,8 @@ fabric_free(struct fabric *fabric)
 	free(fabric->placed);
 	free(fabric->sum_bps);
 	free(fabric->first);
+	free(fabric->rack_of);
+	free(fabric->seen_by);
 	routes_free(fabric->routes);
 	free(fabric);
 }

@@ -64,7 +64,10 @@ struct fabric {
 	double *sum_bps;     /* By link: peaks of all. */
 	uint32_t *first;     /* By link: the first job there, plus one. */
 	VEC(uint32_t) links; /* Links with jobs. */
-	VEC(uint32_t) key;   /* Scratch, as the next. */
+	uint32_t *rack_of;   /* By node of the cluster: its leaf, or itself. */
+	uint32_t *seen_by;   /* By rack: the last value of 'seen' there. */
+	uint32_t seen;
+	VEC(uint32_t) key; /* Scratch, as the next. */
 	VEC(struct placed *) members;
 	VEC(uint32_t) ids; /* Jobs of the last view. */
 	struct known *known;
