@@ -259,7 +259,8 @@ shift_best(struct plan *plans, size_t best, const struct advise_ctx *judging,
  * In large workloads only the best of these is shifted.
  */
 static int
-plan_antiphase(struct plan *plan, const struct advise_ctx *ctx)
+plan_antiphase(const struct plan *before, struct plan *plan,
+	       const struct advise_ctx *ctx)
 {
 	struct plan plans[N_ATTEMPTS] = { 0 };
 	struct advise_ctx judging = *ctx;
@@ -284,7 +285,10 @@ plan_antiphase(struct plan *plan, const struct advise_ctx *ctx)
 				  !are_places_same(&plans[i], &plans[k], ctx);
 		if (!is_new)
 			continue;
-		r = plan_complete(&plans[i], &judging);
+		if (i == 0 && !(judging.opts.levers & ADVISE_TIME))
+			plan_predict_as(&plans[i], before, &judging);
+		else
+			r = plan_complete(&plans[i], &judging);
 		judging.reference = &plans[0];
 		if (r < 0 || i == 0 || !is_better_plan(&plans[i], &plans[best], ctx))
 			continue;
@@ -348,7 +352,7 @@ advise(const struct workload *workload, struct topo *topo, struct routes *routes
 	if (ctx.opts.policy == ADVISE_CASSINI)
 		r = plan_cassini(&plan, &ctx);
 	else if (ctx.opts.policy == ADVISE_ANTIPHASE)
-		r = plan_antiphase(&plan, &ctx);
+		r = plan_antiphase(&before, &plan, &ctx);
 	if (r == 0)
 		*ret_set = advice_from(&before,
 				       ctx.opts.policy == ADVISE_FAIR ? &before : &plan,

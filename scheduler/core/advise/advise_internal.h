@@ -126,6 +126,9 @@ struct predict_job *component_predict_jobs(const struct component *component,
 void plan_find_components(struct plan *plan, const struct advise_ctx *ctx,
 			  enum component_tie tie);
 void plan_predict(struct plan *plan, const struct advise_ctx *ctx);
+/* The same for a plan with the places, paths and phases of a predicted one. */
+void plan_predict_as(struct plan *plan, const struct plan *same,
+		     const struct advise_ctx *ctx);
 void plan_predict_component(struct plan *plan, const struct advise_ctx *ctx,
 			    const struct component *component);
 

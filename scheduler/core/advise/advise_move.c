@@ -5,6 +5,7 @@
  * moves_search.h offers the best steps by the bound of slowdowns.  Each of the first few
  * is predicted as a plan of its own, with paths and shifts as for any plan, and the one
  * with the best bill is taken if it pays.  So what paths or shifts solve is never moved.
+ * Where the effort allows only the least number of runs, only the best step is predicted.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -219,6 +220,7 @@ complete_again(struct mover *mover)
 int
 plan_move_jobs(struct plan *plan, const struct advise_ctx *ctx)
 {
+	size_t n_predicted = ctx->n_seeds > ADVISE_MIN_SEEDS ? MOVES_PREDICTED : 1;
 	struct mover mover;
 	bool is_taken = true;
 	int r = 0;
@@ -227,7 +229,7 @@ plan_move_jobs(struct plan *plan, const struct advise_ctx *ctx)
 	for (int i = 0; i < MOVES_MAX_STEPS && is_taken && has_choice(&mover); i++) {
 		const struct moves_opts opts = { .seed = ctx->opts.seed,
 						 .n_allowed = mover.n_allowed,
-						 .n_max = MOVES_PREDICTED };
+						 .n_max = n_predicted };
 		struct moves_steps steps;
 
 		moves_search(plan->place, mover.jobs, &opts, &steps);

@@ -299,6 +299,15 @@ plan_predict(struct plan *plan, const struct advise_ctx *ctx)
 }
 
 void
+plan_predict_as(struct plan *plan, const struct plan *same,
+		const struct advise_ctx *ctx)
+{
+	plan_find_components(plan, ctx, TIE_EXCEEDABLE);
+	memcpy(plan->slowdown, same->slowdown,
+	       ctx->workload->n * ctx->n_seeds * sizeof *plan->slowdown);
+}
+
+void
 plan_unshift(struct plan *plan, const struct advise_ctx *ctx)
 {
 	for (size_t j = 0; j < ctx->workload->n; j++) {
