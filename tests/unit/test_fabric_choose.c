@@ -229,6 +229,56 @@ a_job_that_grew_where_it_is_counts_more(void **state)
 	assert_int_equal(choose_company(8, 16 - 2, 6, 2, speeds), 1);
 }
 
+/* One job starts, alone: in both plans no link is shared. */
+static void
+of_quiet_plans_antiphase_takes_the_one_with_fewer_fragments(void **state)
+{
+	static const uint32_t eight[N_CHOICE_NODES] = { 2, 2, 2, 2, 2, 2, 2, 2 };
+	static const uint32_t none[N_CHOICE_NODES], id = 0, model_of = 1;
+	static const struct pol_cluster wide = { .n_nodes = N_CHOICE_NODES,
+						 .n_racks = 1,
+						 .n_types = 1,
+						 .n_gpus = eight,
+						 .rack_of = none,
+						 .type_of = none,
+						 .n_all_gpus = 16 };
+
+	static const enum fabric_augment augments[] = { FABRIC_CASSINI,
+							FABRIC_ANTIPHASE };
+	struct pol_job job = { .n_gpus = 4, .max_gpus = 4 };
+	const struct pol_view view = {
+		.cluster = &wide, .ids = &id, .n_jobs = 1, .jobs = &job, .n_ids = 1
+	};
+
+	(void)state;
+	for (uint32_t k = 0; k < 2; k++) {
+		const struct fabric_opts opts = { .augment = augments[k], .seed = 1 };
+		struct pol_plan plans[2] = { 0 };
+		struct topo *topo = lab_topo(2, 4);
+		struct cluster_work work;
+		struct fabric *fabric;
+		struct err err;
+
+		for (uint32_t i = 0; i < 2; i++) {
+			vec_push(&plans[i].grants,
+				 ((struct pol_grant){ .n_gpus = 4, .n_pieces = 2 }));
+			vec_push(&plans[i].pieces, ((struct pol_piece){ 1, 2 }));
+			vec_push(&plans[i].pieces,
+				 ((struct pol_piece){ i ? 2 : 5, 2 }));
+		}
+		assert_int_equal(fabric_new(&wide, topo, models, &model_of, 1, &opts,
+					    &fabric, &err),
+				 0);
+		work = fabric_work(fabric);
+		assert_int_equal(work.augment.choose(work.augment.ctx, &view, plans, 2),
+				 k);
+		for (uint32_t i = 0; i < 2; i++)
+			pol_plan_fini(&plans[i]);
+		fabric_free(fabric);
+		topo_unref(topo);
+	}
+}
+
 int
 main(void)
 {
@@ -237,6 +287,8 @@ main(void)
 		cmocka_unit_test(a_small_job_is_not_put_where_it_waits_for_a_large_one),
 		cmocka_unit_test(a_small_job_takes_no_turns_with_a_large_one),
 		cmocka_unit_test(a_job_that_grew_where_it_is_counts_more),
+		cmocka_unit_test(
+			of_quiet_plans_antiphase_takes_the_one_with_fewer_fragments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
