@@ -85,18 +85,6 @@ total_harm(const struct lab *lab)
 
 /* ---- Loads ----------------------------------------------------------------------- */
 
-/* The first time, and when it is remembered. */
-static bool
-added_harm_is_right(struct link_loads *loads, uint32_t link, uint32_t job,
-		    double factor)
-{
-	double added = link_loads_harm_with(loads, link, job, factor) -
-		       link_loads_harm(loads, link);
-
-	return link_loads_added_harm(loads, link, job, factor) == added &&
-	       link_loads_added_harm(loads, link, job, factor) == added;
-}
-
 static void
 cost_of_a_link_is_that_of_its_jobs_in_any_order(void **state)
 {
@@ -117,11 +105,18 @@ cost_of_a_link_is_that_of_its_jobs_in_any_order(void **state)
 					   lab.f.workload.jobs[j].weight);
 		for (uint32_t j = 0; j < lab.n; j++) {
 			double before = link_loads_cost_with(again, link, j, 0.75);
+			double harm = link_loads_harm(again, link);
+			double other = link_loads_added_harm(again, link, j, 0.5);
+			double added = link_loads_added_harm(again, link, j, 0.75);
 
-			assert_true(added_harm_is_right(again, link, j, 0.75));
-			assert_true(added_harm_is_right(again, link, j, 0.5));
+			/* Also when it is remembered. */
+			assert_near(link_loads_added_harm(again, link, j, 0.75), added,
+				    0);
+			assert_near(link_loads_added_harm(again, link, j, 0.5), other,
+				    0);
 			link_loads_add(again, link, j, 0.75);
-			assert_true(added_harm_is_right(again, link, j, 0.5));
+			assert_near(link_loads_harm(again, link) - harm, added,
+				    1e-9 * (1 + added));
 			assert_near(link_loads_cost(again, link), before,
 				    1e-9 * (1 + before));
 			/* The same job again: its flows meet on the link. */

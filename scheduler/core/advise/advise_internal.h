@@ -132,8 +132,6 @@ void plan_predict_as(struct plan *plan, const struct plan *same,
 void plan_predict_component(struct plan *plan, const struct advise_ctx *ctx,
 			    const struct component *component);
 
-/* The largest acceptable slowdown of a job with slowdown 'before' in the baseline. */
-double plan_limit(const struct advise_ctx *ctx, double before);
 /* Mean slowdown of a job; 0 if it is not placed. */
 double plan_slowdown(const struct plan *plan, const struct advise_ctx *ctx,
 		     uint32_t job);

@@ -322,12 +322,6 @@ plan_unshift(struct plan *plan, const struct advise_ctx *ctx)
 }
 
 double
-plan_limit(const struct advise_ctx *ctx, double before)
-{
-	return fmax(ctx->opts.max_slowdown, before * (1 + ADVISE_HARM_FRAC));
-}
-
-double
 plan_slowdown(const struct plan *plan, const struct advise_ctx *ctx, uint32_t job)
 {
 	double sum = 0;
@@ -363,12 +357,19 @@ cap_noise(const struct advise_ctx *ctx, const double *slowdown, size_t n_jobs)
 		       : 0;
 }
 
+/* The largest acceptable slowdown of a job with slowdown 'before' in the baseline. */
+static double
+limit_of(const struct advise_ctx *ctx, double before)
+{
+	return fmax(ctx->opts.max_slowdown, before * (1 + ADVISE_HARM_FRAC));
+}
+
 bool
 cap_is_broken(const struct advise_ctx *ctx, double before, double after, double noise)
 {
 	double error = noise * fmax(after - 1, 0);
 
-	return after - ADVISE_SURE_SES * error > plan_limit(ctx, before);
+	return after - ADVISE_SURE_SES * error > limit_of(ctx, before);
 }
 
 bool

@@ -323,9 +323,9 @@ link_loads_harm(const struct link_loads *loads, uint32_t link)
 	return loads->harm[link];
 }
 
-double
-link_loads_harm_with(const struct link_loads *loads, uint32_t link, uint32_t job,
-		     double factor)
+/* The harm with 'factor' more of 'job'. */
+static double
+harm_with(const struct link_loads *loads, uint32_t link, uint32_t job, double factor)
 {
 	const struct link_state *l = &loads->links[link];
 	double weight = l->weight;
@@ -343,10 +343,9 @@ link_loads_added_harm(struct link_loads *loads, uint32_t link, uint32_t job,
 	uint64_t serial = loads->jobs.items[job].serial;
 
 	if (added->serial != serial || added->factor != factor)
-		*added =
-			(struct added){ serial, factor,
-					link_loads_harm_with(loads, link, job, factor) -
-						link_loads_harm(loads, link) };
+		*added = (struct added){ serial, factor,
+					 harm_with(loads, link, job, factor) -
+						 link_loads_harm(loads, link) };
 	return added->harm;
 }
 

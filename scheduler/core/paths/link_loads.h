@@ -78,13 +78,11 @@ double link_loads_excess_bps(const struct link_loads *loads, uint32_t link);
 double link_loads_cost(const struct link_loads *loads, uint32_t link);
 double link_loads_cost_with(const struct link_loads *loads, uint32_t link, uint32_t job,
 			    double factor);
-/* The same times the weights of the jobs on the link. */
+/* The first one times the weights of the jobs on the link. */
 double link_loads_harm(const struct link_loads *loads, uint32_t link);
-double link_loads_harm_with(const struct link_loads *loads, uint32_t link, uint32_t job,
-			    double factor);
 /*
- * The difference of the two.  It is remembered until the link changes, since a search
- * for paths asks again and again.
+ * How much that rises with 'factor' more of 'job'.  It is remembered until the link
+ * changes, since a search for paths asks again and again.
  */
 double link_loads_added_harm(struct link_loads *loads, uint32_t link, uint32_t job,
 			     double factor);
