@@ -378,6 +378,12 @@ json_kind(const struct json *value)
 	return cJSON_IsObject(item) ? JSON_OBJECT : JSON_OTHER;
 }
 
+bool
+json_is_null(const struct json *value)
+{
+	return cJSON_IsNull(to_cjson(value));
+}
+
 double
 json_number(const struct json *value)
 {

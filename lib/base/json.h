@@ -90,6 +90,7 @@ enum json_kind {
 };
 
 enum json_kind json_kind(const struct json *value);
+bool json_is_null(const struct json *value);
 double json_number(const struct json *value);      /* NaN for another kind. */
 const char *json_string(const struct json *value); /* NULL for another kind. */
 

@@ -373,6 +373,33 @@ reads_back_what_it_writes(void **state)
 	fixture_fini(&f);
 }
 
+/* As the scheduler answers before it knows a job: null for every share. */
+static void
+reads_an_answer_without_jobs(void **state)
+{
+	struct fragmentation found, again;
+	struct fixture f;
+	struct err err;
+	char *text;
+
+	(void)state;
+	fixture_init(&f, 2, 2, 1, 50e9);
+	make(&f, NULL, &found);
+	text = text_of(&found, SIZE_MAX);
+	assert_non_null(strstr(text, "\"at_us\": null"));
+	assert_non_null(strstr(text, "\"goodput\": null"));
+	assert_int_equal(
+		fragmentation_json_parse("t", text, strlen(text), &again, &err), 0);
+	assert_int_equal(again.at_us, 0);
+	assert_true(isnan(again.lost_frac));
+	assert_true(isnan(again.goodput));
+	assert_true(isnan(again.goodput_packed));
+	fragmentation_fini(&again);
+	fragmentation_fini(&found);
+	fixture_fini(&f);
+	free(text);
+}
+
 static void
 refuses_what_is_no_answer(void **state)
 {
@@ -383,6 +410,8 @@ refuses_what_is_no_answer(void **state)
 		"{\"schema\":\"antiphase.advice/1\"}",
 		"{\"schema\":\"antiphase.fragmentation/2\"}",
 		"{\"schema\":\"antiphase.fragmentation/1\",\"n_jobs\":-1}",
+		"{\"schema\":\"antiphase.fragmentation/1\",\"lost\":true}",
+		"{\"schema\":\"antiphase.fragmentation/1\",\"at_us\":\"\"}",
 		"{\"schema\":\"antiphase.fragmentation/1\",\"n_jobs\":0,"
 		"\"n_fragmented\":0,\"n_unknown\":0,\"jobs\":{},\"racks\":[]}",
 		"{\"schema\":\"antiphase.fragmentation/1\",\"n_jobs\":0,"
@@ -421,6 +450,7 @@ main(void)
 		cmocka_unit_test(waiting_jobs_are_ignored_and_slowdowns_predicted),
 		cmocka_unit_test(shares_add_up_in_random_clusters),
 		cmocka_unit_test(reads_back_what_it_writes),
+		cmocka_unit_test(reads_an_answer_without_jobs),
 		cmocka_unit_test(refuses_what_is_no_answer),
 	};
 
