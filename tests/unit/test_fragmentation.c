@@ -377,6 +377,7 @@ reads_back_what_it_writes(void **state)
 static void
 reads_an_answer_without_jobs(void **state)
 {
+	const double slowdown[] = { 1 }; /* Of no job. */
 	struct fragmentation found, again;
 	struct fixture f;
 	struct err err;
@@ -384,7 +385,7 @@ reads_an_answer_without_jobs(void **state)
 
 	(void)state;
 	fixture_init(&f, 2, 2, 1, 50e9);
-	make(&f, NULL, &found);
+	make(&f, slowdown, &found);
 	text = text_of(&found, SIZE_MAX);
 	assert_non_null(strstr(text, "\"at_us\": null"));
 	assert_non_null(strstr(text, "\"goodput\": null"));
