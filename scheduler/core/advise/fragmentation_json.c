@@ -93,30 +93,25 @@ read_count(const struct json_doc *doc, const struct json *object, const char *ke
 	return 0;
 }
 
-/* Null stands for what is not known. */
-static int
-read_num_or_null(const struct json_doc *doc, const char *key, double min, double max,
-		 double *ret_value, struct err *err)
+/* True unless the member is absent or null, which stands for what is not known. */
+static bool
+is_known(const struct json *object, const char *key)
 {
-	const struct json *value = json_find(json_root(doc), key);
+	const struct json *value = json_find(object, key);
 
-	if (value && json_is_null(value)) {
-		*ret_value = (double)NAN;
-		return 0;
-	}
-	return json_opt_num(doc, json_root(doc), key, min, max, ret_value, err);
+	return value && !json_is_null(value);
 }
 
-/* Null or no time at all: 0. */
+/* Leaves '*ret_value' unchanged if it is not known. */
 static int
-read_time(const struct json_doc *doc, int64_t *ret_us, struct err *err)
+read_known_num(const struct json_doc *doc, const char *key, double min, double max,
+	       double *ret_value, struct err *err)
 {
-	const struct json *value = json_find(json_root(doc), "at_us");
+	const struct json *root = json_root(doc);
 
-	*ret_us = 0;
-	if (value && json_is_null(value))
+	if (!is_known(root, key))
 		return 0;
-	return json_opt_int(doc, json_root(doc), "at_us", 0, MAX_EXACT, ret_us, err);
+	return json_get_num(doc, root, key, min, max, ret_value, err);
 }
 
 /* Any text: tables replace control characters. */
@@ -194,12 +189,12 @@ read_root(const struct json_doc *doc, struct fragmentation *f, struct err *err)
 	int64_t n_jobs_left_out = 0, n_racks_left_out = 0;
 
 	if (json_check_schema(doc, "antiphase.fragmentation", 1, err) < 0 ||
-	    read_time(doc, &f->at_us, err) < 0 ||
-	    read_num_or_null(doc, "lost", -MAX_LOST, MAX_LOST, &f->lost_frac, err) <
-		    0 ||
-	    read_num_or_null(doc, "goodput", 0, MAX_SLOWDOWN, &f->goodput, err) < 0 ||
-	    read_num_or_null(doc, "goodput_packed", 0, MAX_SLOWDOWN, &f->goodput_packed,
-			     err) < 0 ||
+	    (is_known(root, "at_us") &&
+	     json_get_int(doc, root, "at_us", 0, MAX_EXACT, &f->at_us, err) < 0) ||
+	    read_known_num(doc, "lost", -MAX_LOST, MAX_LOST, &f->lost_frac, err) < 0 ||
+	    read_known_num(doc, "goodput", 0, MAX_SLOWDOWN, &f->goodput, err) < 0 ||
+	    read_known_num(doc, "goodput_packed", 0, MAX_SLOWDOWN, &f->goodput_packed,
+			   err) < 0 ||
 	    read_count(doc, root, "n_jobs", &f->n_jobs, err) < 0 ||
 	    read_count(doc, root, "n_fragmented", &f->n_fragmented, err) < 0 ||
 	    read_count(doc, root, "n_unknown", &f->n_unknown, err) < 0 ||
@@ -217,7 +212,7 @@ int
 fragmentation_json_parse(const char *file, const char *text, size_t length,
 			 struct fragmentation *ret_fragmentation, struct err *err)
 {
-	/* As if absent members were null. */
+	/* What is not known stays so. */
 	struct fragmentation f = { .lost_frac = (double)NAN,
 				   .goodput = (double)NAN,
 				   .goodput_packed = (double)NAN };
