@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/advice_prose.h"
+#include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
 #include "scheduler/core/advise/advice_doc.h"
@@ -166,7 +168,7 @@ documents_keep_paths_and_older_ones_have_none(void **state)
 	struct advice_doc doc, again;
 	struct strbuf prose = STRBUF_EMPTY;
 	struct err err;
-	char *text, *from, *to;
+	char *text, *from, *to, *saved;
 	size_t length;
 
 	(void)state;
@@ -184,6 +186,23 @@ documents_keep_paths_and_older_ones_have_none(void **state)
 	assert_non_null(strstr(prose.text, "hashed, it meets a"));
 	assert_non_null(strstr(prose.text, "btl_tcp_links=4"));
 	advice_doc_fini(&again);
+
+	/* A name or null, and nothing else: blanks keep the length. */
+	from = strstr(text, "\"hashed_via\": \"");
+	assert_non_null(from);
+	from += strlen("\"hashed_via\": ");
+	to = strchr(from + 1, '"');
+	saved = xstrndup(from, (size_t)(to + 1 - from));
+	assert_true(strlen(saved) >= strlen("true"));
+	memset(from, ' ', strlen(saved));
+	memcpy(from, "true", strlen("true"));
+	assert_int_equal(advice_json_parse("a", text, length, &again, &err), -EINVAL);
+	memcpy(from, "null", strlen("null"));
+	assert_int_equal(advice_json_parse("a", text, length, &again, &err), 0);
+	assert_null(again.jobs[1].paths[0].hashed_via);
+	advice_doc_fini(&again);
+	memcpy(from, saved, strlen(saved));
+	free(saved);
 
 	/* As an older version wrote it: without the two keys. */
 	while ((from = strstr(text, "\"connections\""))) {

@@ -590,7 +590,7 @@ read_name_or_null(const struct reader *r, const struct json *object, const char 
 	const struct json *value = json_find(object, key);
 	const char *text = NULL;
 
-	if (value && json_kind(value) != JSON_OTHER &&
+	if (value && !json_is_null(value) &&
 	    (json_as_str(r->json, value, &text, r->err) < 0 ||
 	     check_name(r, value, text) < 0))
 		return -EINVAL;
