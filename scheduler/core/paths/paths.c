@@ -11,6 +11,7 @@
 #include "lib/base/sort.h"
 #include "lib/base/vec.h"
 #include "scheduler/core/paths/link_loads.h"
+#include "scheduler/core/paths/path_colors.h"
 #include "scheduler/core/workload/workload.h"
 #include "topology/route.h"
 #include "topology/topo.h"
@@ -53,7 +54,7 @@ struct search {
 	size_t n_left; /* Flows that may still leave their first paths. */
 	struct rng rng;
 	VEC(struct flow) flows; /* By job, until they are sorted. */
-	VEC(size_t) taken;      /* Scratch: flows that a redraw has taken off. */
+	VEC(size_t) taken;      /* Scratch: flows that have been taken off. */
 	VEC(struct path) old;   /* Scratch: their paths. */
 };
 
@@ -339,11 +340,38 @@ draw_link(struct search *s)
 	return drawn;
 }
 
+/* Takes the listed flows off, and remembers their paths. */
+static void
+take_listed(struct search *s)
+{
+	s->old.n = 0;
+	for (size_t i = 0; i < s->taken.n; i++) {
+		const struct flow *flow = &s->flows.items[s->taken.items[i]];
+
+		vec_push(&s->old, path_now(s, flow));
+		take_off(s, flow);
+	}
+}
+
+/* Puts the listed flows, which have got other paths, back on those remembered. */
+static void
+return_listed(struct search *s)
+{
+	for (size_t i = 0; i < s->taken.n; i++)
+		take_off(s, &s->flows.items[s->taken.items[i]]);
+	for (size_t i = 0; i < s->taken.n; i++) {
+		const struct flow *flow = &s->flows.items[s->taken.items[i]];
+
+		take_path(s, flow, &s->old.items[i]);
+		add_flow(s->loads, &s->jobs[flow->job], flow->number, false);
+	}
+}
+
 /* Takes the flows of a link and a few others off, in random order. */
 static void
 ruin(struct search *s, uint32_t link)
 {
-	s->taken.n = s->old.n = 0;
+	s->taken.n = 0;
 	for (size_t i = 0; i < s->flows.n; i++)
 		if (is_on(s, &s->flows.items[i], link) ||
 		    rng_below(&s->rng, s->flows.n) < MORE_FLOWS)
@@ -354,12 +382,7 @@ ruin(struct search *s, uint32_t link)
 		s->taken.items[i - 1] = s->taken.items[k];
 		s->taken.items[k] = swap;
 	}
-	for (size_t i = 0; i < s->taken.n; i++) {
-		const struct flow *flow = &s->flows.items[s->taken.items[i]];
-
-		vec_push(&s->old, path_now(s, flow));
-		take_off(s, flow);
-	}
+	take_listed(s);
 }
 
 /* Ruins and recreates the paths around links that do harm; keeps what is no worse. */
@@ -376,19 +399,78 @@ redraw(struct search *s, uint32_t n_redraws)
 		for (size_t k = 0; k < s->taken.n; k++)
 			choose_path(s, &s->flows.items[s->taken.items[k]]);
 		harm = link_loads_total_harm(s->loads);
-		if (harm <= best + TIE) {
+		if (harm <= best + TIE)
 			best = harm;
-			continue;
-		}
-		for (size_t k = 0; k < s->taken.n; k++)
-			take_off(s, &s->flows.items[s->taken.items[k]]);
-		for (size_t k = 0; k < s->taken.n; k++) {
-			const struct flow *flow = &s->flows.items[s->taken.items[k]];
-
-			take_path(s, flow, &s->old.items[k]);
-			add_flow(s->loads, &s->jobs[flow->job], flow->number, false);
-		}
+		else
+			return_listed(s);
 	}
+}
+
+/* ---- Edge coloring --------------------------------------------------------------- */
+
+/* The paths of all flows by edge coloring; a new array. */
+static struct path_colors_flow *
+color_flows(const struct search *s)
+{
+	struct path_colors_flow *colored = xcalloc(s->flows.n + 1, sizeof *colored);
+
+	for (size_t i = 0; i < s->flows.n; i++) {
+		const struct flow *flow = &s->flows.items[i];
+		const struct paths_job *job = &s->jobs[flow->job];
+		const struct collective_flow *f =
+			&job->routed->flows.flows[flow->number];
+		size_t first = job->routed->path_first[flow->number];
+
+		colored[i] = (struct path_colors_flow){
+			.source = f->source,
+			.destination = f->destination,
+			.port = (uint16_t)(job->first_port + flow->number),
+			.n_paths = flow->n_paths,
+			.links = job->routed->path_links + first,
+			.n_links = job->routed->path_first[flow->number + 1] - first,
+		};
+	}
+	path_colors_find(s->topo, s->routes, colored, s->flows.n);
+	return colored;
+}
+
+/*
+ * Starts again from an edge coloring, if that does harm: where many flows leave each
+ * rack, moving one at a time ends far from paths without a collision.  Keeps what is
+ * better.
+ */
+static void
+try_coloring(struct search *s, uint32_t n_rounds)
+{
+	double before = link_loads_total_harm(s->loads);
+	struct path_colors_flow *colored;
+
+	if (!(before > TIE))
+		return;
+	colored = color_flows(s);
+	s->taken.n = 0;
+	for (size_t i = 0; i < s->flows.n; i++)
+		vec_push(&s->taken, i);
+	take_listed(s);
+	for (size_t i = 0; i < s->flows.n; i++) {
+		const struct flow *flow = &s->flows.items[i];
+		const struct path *old = &s->old.items[i];
+		const struct paths_job *job = &s->jobs[flow->job];
+		uint32_t n_paths;
+		struct path path;
+
+		if (find_path(s, job, flow->number, colored[i].number, &path,
+			      &n_paths) < 0)
+			BUG("a flow has lost its paths");
+		/* The same path may have no number as yet. */
+		if (memcmp(path.links, old->links, path.n * sizeof *path.links) != 0)
+			take_path(s, flow, &path);
+		add_flow(s->loads, job, flow->number, false);
+	}
+	free(colored);
+	descend(s, n_rounds);
+	if (link_loads_total_harm(s->loads) > before - TIE)
+		return_listed(s);
 }
 
 int
@@ -413,6 +495,8 @@ paths_improve(struct link_loads *loads, const struct topo *topo, struct routes *
 						       link_loads_total_harm(loads) };
 		sort_items(s.flows.items, s.flows.n, compare_loads);
 		descend(&s, n_rounds);
+		if (opts->max_changes == 0 && opts->change_cost == 0)
+			try_coloring(&s, n_rounds);
 		if (opts->max_changes == 0)
 			redraw(&s, opts->n_redraws);
 		for (size_t i = 0; i < s.flows.n; i++)

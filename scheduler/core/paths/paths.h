@@ -9,9 +9,10 @@
  * that can may share a link.  Among paths of equal harm the one whose fullest link has
  * the lowest mean load is taken, so that later jobs find room.
  *
- * This is a greedy balance by duty, then local search, then ruin and recreate (Schrimpf
- * et al., "Record breaking optimization results using the ruin and recreate principle",
- * 2000).  Without it, a job's slowdown grows with the number of links that it draws.
+ * This is a greedy balance by duty or an edge coloring (path_colors.h), then local
+ * search, then ruin and recreate (Schrimpf et al., "Record breaking optimization results
+ * using the ruin and recreate principle", 2000).  Without it, a job's slowdown grows
+ * with the number of links that it draws.
  *
  * Pure and deterministic for a seed.
  */
@@ -43,7 +44,8 @@ struct paths_opts {
 	uint32_t n_redraws; /* Of ruin and recreate; none with 'max_changes'. */
 	/*
 	 * A flow of a running job leaves its path only if the harm falls by more than
-	 * this times the job's weight.
+	 * this times the job's weight.  If changes have a cost or a limit, there is no
+	 * edge coloring, which changes many at once.
 	 */
 	double change_cost;
 	/* Flows that may get another path than before; 0: no limit. */
