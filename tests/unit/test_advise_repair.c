@@ -141,6 +141,55 @@ few_runs_break_the_cap_only_beyond_their_noise(void **state)
 	assert_true(prediction_noise(slowdown, 1, 2) == 0);
 }
 
+/* Jobs of few periods, which shifts and turns suit. */
+static void
+share_periods(struct fixture *f)
+{
+	for (size_t j = 0; j < f->workload.n; j++) {
+		struct profile *profile = &f->workload.jobs[j].profile;
+
+		profile->period_us = profile->period_us < 200000 ? 150000 : 300000;
+		profile->phases[0].duration_us = profile->period_us / 4;
+		work_job_segments_from_profile(&f->workload.jobs[j]);
+	}
+}
+
+/* What a plan is without shifts is not predicted again, and decides the same. */
+static void
+a_predicted_plan_is_shifted_like_another(void **state)
+{
+	int n_phased = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 6; seed++) {
+		struct fixture f;
+		struct advise_ctx ctx;
+		struct plan plan, again;
+
+		scatter_jobs(&f, seed);
+		share_periods(&f);
+		ctx = ctx_of(&f, ADVISE_MIN_SEEDS);
+		assert_int_equal(plan_init(&plan, &ctx), 0);
+		assert_int_equal(plan_complete(&plan, &ctx), 0);
+		assert_int_equal(plan_init(&again, &ctx), 0);
+		ctx.opts.levers = ADVISE_PATH | ADVISE_TIME;
+		shift_predicted(&plan, &ctx);
+		shift_by_prediction(&again, &ctx);
+		for (uint32_t j = 0; j < f.workload.n; j++) {
+			n_phased += plan.is_phased[j];
+			assert_int_equal(plan.is_phased[j], again.is_phased[j]);
+			assert_int_equal(plan.phase_us[j], again.phase_us[j]);
+			assert_int_equal(plan.pacing[j], again.pacing[j]);
+			assert_near(plan_slowdown(&plan, &ctx, j),
+				    plan_slowdown(&again, &ctx, j), 0);
+		}
+		plan_fini(&plan);
+		plan_fini(&again);
+		fixture_fini(&f);
+	}
+	assert_true(n_phased > 0);
+}
+
 int
 main(void)
 {
@@ -148,6 +197,7 @@ main(void)
 		cmocka_unit_test(other_paths_spare_a_job_beyond_the_cap),
 		cmocka_unit_test(what_harms_no_job_is_not_touched),
 		cmocka_unit_test(few_runs_break_the_cap_only_beyond_their_noise),
+		cmocka_unit_test(a_predicted_plan_is_shifted_like_another),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

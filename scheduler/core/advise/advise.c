@@ -243,10 +243,10 @@ shift_best(struct plan *plans, size_t best, const struct advise_ctx *judging,
 			plan_goodput(&plans[best], ctx) * (1 - ADVISE_HOPELESS_FRAC);
 
 	if (best > 0)
-		shift_by_prediction(&plans[best], judging);
+		shift_predicted(&plans[best], judging);
 	if (!is_close)
 		return best;
-	shift_by_prediction(&plans[0], ctx);
+	shift_predicted(&plans[0], ctx);
 	return is_better_plan(&plans[best], &plans[0], ctx) ? best : 0;
 }
 

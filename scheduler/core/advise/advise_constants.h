@@ -100,11 +100,13 @@
 /* Moves of the search for one job, counted in routed flows. */
 #define PLACE_SEARCH_FLOWS 20000
 /* Second stage, which predicts candidates: limit of flows, nearest neighbors per
- * prediction, runs, and the cost of exceeding the cap relative to the weight. */
-#define PLACE_JUDGE_FLOWS    3e6
-#define PLACE_JUDGE_MAX_JOBS 24
-#define PLACE_JUDGE_SEEDS    2
-#define PLACE_BEYOND_CAP     100
+ * prediction, runs, least iterations, and the cost of exceeding the cap relative to the
+ * weight. */
+#define PLACE_JUDGE_FLOWS      3e6
+#define PLACE_JUDGE_MAX_JOBS   24
+#define PLACE_JUDGE_SEEDS      2
+#define PLACE_JUDGE_ITERATIONS 20
+#define PLACE_BEYOND_CAP       100
 /* Redraws of paths (paths.h) of one plan. */
 #define PLACE_REDRAWS 500
 /* Placements that CASSINI draws to find ten different ones. */

@@ -26,6 +26,7 @@ struct decision {
 	const struct component *component;
 	const struct advise_ctx *ctx;
 	struct plan *plan;
+	bool is_predicted; /* The plan's slowdowns are those without a change. */
 	bool *is_movable; /* Owned.  By job of the component: shifting has an effect. */
 	bool has_movable;
 	int64_t *phase_us, *slack_us; /* Owned.  By job of the component. */

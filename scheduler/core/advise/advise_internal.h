@@ -194,6 +194,8 @@ void place_waiting_largest_first(struct plan *plan, const struct advise_ctx *ctx
  * Decides shifts and pacing of every component by prediction, and completes the plan.
  */
 void shift_by_prediction(struct plan *plan, const struct advise_ctx *ctx);
+/* The same for a plan without shifts whose components are found and predicted. */
+void shift_predicted(struct plan *plan, const struct advise_ctx *ctx);
 
 /* The delay after a job's arrival that gives its start this phase. */
 int64_t advise_delay_us(const struct work_job *job, int64_t phase_us);

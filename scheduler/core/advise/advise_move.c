@@ -24,6 +24,7 @@ struct mover {
 	double *before, *after; /* Owned.  Slowdowns by job. */
 	uint32_t *n_workers;    /* Owned.  By job, zero between steps. */
 	uint32_t n_allowed;
+	bool is_again; /* complete_again() was called. */
 };
 
 static void
@@ -160,6 +161,29 @@ take_step(struct mover *mover, const struct moves_step *step,
 	}
 }
 
+/*
+ * Gives the plan without a move the search for paths and shifts that each plan with one
+ * has in addition, lest that counts as the gain of a move.
+ */
+static int
+complete_again(struct mover *mover)
+{
+	struct plan again;
+	int r = plan_step(mover, NULL, &again);
+
+	mover->is_again = true;
+	if (r == 0 &&
+	    plan_goodput(&again, mover->ctx) >= plan_goodput(mover->plan, mover->ctx) &&
+	    !plan_breaks_cap(&again, mover->ctx->reference, mover->ctx)) {
+		struct plan swap = *mover->plan;
+
+		*mover->plan = again;
+		again = swap;
+	}
+	plan_fini(&again);
+	return r;
+}
+
 /* Predicts the steps, and takes the one with the best bill; false: none pays. */
 static int
 take_best(struct mover *mover, const struct moves_steps *steps, bool *ret_taken)
@@ -188,32 +212,15 @@ take_best(struct mover *mover, const struct moves_steps *steps, bool *ret_taken)
 		best_bill = bill;
 		best_plan = next;
 	}
-	*ret_taken = r == 0 && best;
+	if (r == 0 && best && !mover->is_again) {
+		r = complete_again(mover);
+		if (r == 0)
+			bill_step(mover, best, &best_plan, &best_bill);
+	}
+	*ret_taken = r == 0 && best && best_bill.pays;
 	if (*ret_taken)
 		take_step(mover, best, &best_bill, &best_plan);
 	plan_fini(&best_plan);
-	return r;
-}
-
-/*
- * Gives the plan without a move the search for paths and shifts that each plan with one
- * has in addition, lest that counts as the gain of a move.
- */
-static int
-complete_again(struct mover *mover)
-{
-	struct plan again;
-	int r = plan_step(mover, NULL, &again);
-
-	if (r == 0 &&
-	    plan_goodput(&again, mover->ctx) >= plan_goodput(mover->plan, mover->ctx) &&
-	    !plan_breaks_cap(&again, mover->ctx->reference, mover->ctx)) {
-		struct plan swap = *mover->plan;
-
-		*mover->plan = again;
-		again = swap;
-	}
-	plan_fini(&again);
 	return r;
 }
 
@@ -234,9 +241,7 @@ plan_move_jobs(struct plan *plan, const struct advise_ctx *ctx)
 
 		moves_search(plan->place, mover.jobs, &opts, &steps);
 		is_taken = steps.n > 0;
-		if (is_taken && i == 0)
-			r = complete_again(&mover);
-		if (r == 0)
+		if (is_taken)
 			r = take_best(&mover, &steps, &is_taken);
 		moves_steps_fini(&steps);
 		if (r < 0)

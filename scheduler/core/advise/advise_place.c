@@ -134,6 +134,23 @@ apply_shifts(const struct component *component, const struct judge *judge,
 }
 
 /*
+ * The iterations of a prediction: as many as of those that are kept, or fewer, so that
+ * the budget suffices for two places.
+ */
+static uint32_t
+iterations_for(const struct judge *judge, const struct predict_job *jobs, size_t n,
+	       uint32_t n_runs)
+{
+	double most = judge->ctx->n_iterations;
+	double cost = 2 * n_runs * predict_cost(jobs, n, judge->ctx->n_iterations);
+
+	if (cost <= judge->budget)
+		return judge->ctx->n_iterations;
+	return (uint32_t)fmin(
+		most, fmax(most * judge->budget / cost, PLACE_JUDGE_ITERATIONS));
+}
+
+/*
  * Predicts the job at its present place, unshifted and, if jobs may be shifted, shifted;
  * keeps the better.
  */
@@ -142,19 +159,22 @@ judge_here(const struct judge *judge, uint32_t job, struct component *ret_compon
 	   struct prediction *ret_prediction, double *ret_cost)
 {
 	const struct advise_ctx *ctx = judge->ctx;
-	struct predict_opts opts = { ctx->opts.seed, PLACE_JUDGE_SEEDS,
-				     ctx->opts.n_iterations };
+	struct predict_opts opts = { .seed = ctx->opts.seed,
+				     .n_seeds = PLACE_JUDGE_SEEDS };
 	struct predict_job *jobs;
 	struct prediction shifted;
 	double gained, gained_shifted;
+	uint32_t n_runs;
 	bool is_shifted;
 
 	component_around(judge->plan->place, ctx, job, PLACE_JUDGE_MAX_JOBS,
 			 ret_component);
 	jobs = component_predict_jobs(ret_component, judge->plan->place, ctx);
 	is_shifted = ret_component->n_jobs > 1 && (ctx->opts.levers & ADVISE_TIME);
-	*ret_cost = (is_shifted ? 2 : 1) * PLACE_JUDGE_SEEDS *
-		    predict_cost(jobs, ret_component->n_jobs, opts.n_iterations);
+	n_runs = (is_shifted ? 2 : 1) * PLACE_JUDGE_SEEDS;
+	opts.n_iterations = iterations_for(judge, jobs, ret_component->n_jobs, n_runs);
+	*ret_cost =
+		n_runs * predict_cost(jobs, ret_component->n_jobs, opts.n_iterations);
 	predict(jobs, ret_component->n_jobs, ctx->topo, &opts, ret_prediction);
 	gained = goodput_gained(judge, ret_component, ret_prediction, job);
 	if (is_shifted) {

@@ -237,12 +237,14 @@ carry_out(struct decision *d, const struct variant *variant)
 }
 
 static void
-decide(struct plan *plan, const struct advise_ctx *ctx, const struct component *c)
+decide(struct plan *plan, const struct advise_ctx *ctx, const struct component *c,
+       bool is_predicted)
 {
 	struct decision d = {
 		.component = c,
 		.ctx = ctx,
 		.plan = plan,
+		.is_predicted = is_predicted,
 		.is_movable = xcalloc(c->n_jobs + 1, sizeof(bool)),
 		.phase_us = xcalloc(c->n_jobs + 1, sizeof(int64_t)),
 		.slack_us = xcalloc(c->n_jobs + 1, sizeof(int64_t)),
@@ -274,5 +276,12 @@ shift_by_prediction(struct plan *plan, const struct advise_ctx *ctx)
 {
 	plan_find_components(plan, ctx, TIE_EXCEEDABLE);
 	for (size_t i = 0; i < plan->components.n; i++)
-		decide(plan, ctx, &plan->components.items[i]);
+		decide(plan, ctx, &plan->components.items[i], false);
+}
+
+void
+shift_predicted(struct plan *plan, const struct advise_ctx *ctx)
+{
+	for (size_t i = 0; i < plan->components.n; i++)
+		decide(plan, ctx, &plan->components.items[i], true);
 }

@@ -44,6 +44,18 @@ variant_is_phased(const struct decision *d, const struct variant *variant, size_
 
 /* ---- Prediction ------------------------------------------------------------------ */
 
+/* The goodput of a variant that is predicted. */
+static void
+sum_goodput(const struct decision *d, struct variant *variant)
+{
+	const struct component *c = d->component;
+
+	variant->goodput = 0;
+	for (size_t i = 0; i < c->n_jobs; i++)
+		variant->goodput += d->ctx->workload->jobs[c->jobs[i]].weight /
+				    prediction_mean(&variant->prediction, i);
+}
+
 static void
 predict_variant(const struct decision *d, uint32_t n_seeds, uint32_t n_iterations,
 		struct variant *variant)
@@ -60,11 +72,27 @@ predict_variant(const struct decision *d, uint32_t n_seeds, uint32_t n_iteration
 		jobs[i].pacing = variant->pacing[i];
 	}
 	predict(jobs, c->n_jobs, d->ctx->topo, &opts, &variant->prediction);
-	variant->goodput = 0;
-	for (size_t i = 0; i < c->n_jobs; i++)
-		variant->goodput +=
-			jobs[i].job->weight / prediction_mean(&variant->prediction, i);
+	sum_goodput(d, variant);
 	free(jobs);
+}
+
+/* The prediction of the plan, which changes nothing. */
+static void
+take_prediction(const struct decision *d, struct variant *variant)
+{
+	const struct component *c = d->component;
+	size_t n_seeds = d->ctx->n_seeds;
+
+	variant->prediction = (struct prediction){
+		.n_jobs = c->n_jobs,
+		.n_seeds = n_seeds,
+		.slowdown = xcalloc(c->n_jobs * n_seeds + 1, sizeof(double)),
+	};
+	for (size_t i = 0; i < c->n_jobs; i++)
+		memcpy(&variant->prediction.slowdown[i * n_seeds],
+		       &d->plan->slowdown[c->jobs[i] * n_seeds],
+		       n_seeds * sizeof(double));
+	sum_goodput(d, variant);
 }
 
 /* The remaining iterations of a job. */
@@ -113,23 +141,36 @@ weigh_variant(const struct decision *d, struct variant *variant)
 }
 
 /*
- * Predicts a variant in one short run.  It shows a convoy, which is also what the
- * engine simulates most slowly.
+ * The goodput of a variant in one short run; HUGE_VAL without one, in small components.
+ * It shows a convoy, which is also what the engine simulates most slowly.
  */
-static bool
-is_promising(const struct decision *d, bool is_shifted, enum engine_pacing *pacing)
+static double
+glance(const struct decision *d, bool is_shifted, enum engine_pacing *pacing)
 {
 	struct variant variant = { .is_shifted = is_shifted, .pacing = pacing };
 	uint32_t n = d->ctx->n_iterations;
 
 	if (d->component->n_jobs < ADVISE_GLANCE_JOBS)
-		return true;
+		return HUGE_VAL;
 	predict_variant(d, 1,
 			n < ADVISE_GLANCE_ITERATIONS ? n : ADVISE_GLANCE_ITERATIONS,
 			&variant);
 	prediction_fini(&variant.prediction);
-	return variant.goodput >
-	       d->variants.items[0].goodput * (1 - ADVISE_GLANCE_FRAC);
+	return variant.goodput;
+}
+
+/* Adds the variant that changes nothing. */
+static void
+add_unchanged(struct decision *d, enum engine_pacing *pacing)
+{
+	struct variant variant = { .pacing = pacing, .harmed = TOPO_NONE };
+
+	if (d->is_predicted)
+		take_prediction(d, &variant);
+	else
+		predict_variant(d, d->ctx->n_seeds, d->ctx->n_iterations, &variant);
+	vec_push(&d->variants, variant);
+	weigh_variant(d, &d->variants.items[0]);
 }
 
 /* Predicts and adds a variant; takes 'pacing'. */
@@ -313,15 +354,22 @@ let_fixed_out(const struct decision *d, enum engine_pacing *pacing)
 	return n_out;
 }
 
-/* Tries the gate at each threshold, and repairs the best. */
+/*
+ * Tries the gate at each threshold, and repairs the best.  Where the effort allows only
+ * the least number of runs, a short run decides which one is predicted.
+ */
 static void
 add_gates(struct decision *d, const struct contacts *m, bool is_shifted)
 {
 	size_t n = d->component->n_jobs, n_last = SIZE_MAX, best = 0;
+	double least = d->variants.items[0].goodput * (1 - ADVISE_GLANCE_FRAC);
+	bool is_one = n >= ADVISE_GLANCE_JOBS && d->ctx->n_seeds == ADVISE_MIN_SEEDS;
+	enum engine_pacing *one = NULL;
 
 	for (size_t t = 0; t < N_THETAS; t++) {
 		enum engine_pacing *pacing = all_paced(d, ENGINE_PACE_FREE);
 		size_t n_gated = gate_below(m, n, thetas[t], pacing);
+		double goodput;
 
 		n_gated -= let_fixed_out(d, pacing);
 		if (n_gated == n_last || n_gated < 2) {
@@ -329,14 +377,25 @@ add_gates(struct decision *d, const struct contacts *m, bool is_shifted)
 			continue;
 		}
 		n_last = n_gated;
-		if (!is_promising(d, is_shifted, pacing)) {
+		goodput = glance(d, is_shifted, pacing);
+		if (goodput <= least) {
 			free(pacing);
+			continue;
+		}
+		if (is_one) {
+			free(one);
+			one = pacing;
+			least = goodput;
 			continue;
 		}
 		add_variant(d, is_shifted, pacing);
 		if (best == 0 || d->variants.items[d->variants.n - 1].goodput >
 					 d->variants.items[best].goodput)
 			best = d->variants.n - 1;
+	}
+	if (one) {
+		add_variant(d, is_shifted, one);
+		best = d->variants.n - 1;
 	}
 	if (best > 0)
 		repair(d, best);
@@ -347,7 +406,7 @@ variants_predict(struct decision *d)
 {
 	struct contacts m;
 
-	add_variant(d, false, all_paced(d, ENGINE_PACE_FREE));
+	add_unchanged(d, all_paced(d, ENGINE_PACE_FREE));
 	if (d->component->n_jobs < 2)
 		return;
 	contacts_init(&m, d);
