@@ -197,7 +197,11 @@ print_all(const struct path *p)
 	struct table t;
 
 	if (!p->all.n) {
-		puts("\nSwitches spread flows over all paths; there is none to choose.");
+		puts(p->n_spread < p->n_equal
+			     ? "\nSwitches of some tiers spread flows, so antiphase "
+			       "chooses no paths here."
+			     : "\nSwitches spread flows over all paths; there is none to "
+			       "choose.");
 		return;
 	}
 	putchar('\n');
