@@ -464,6 +464,90 @@ levers_are_read_from_a_list(void **state)
 	assert_int_equal(levers, ADVISE_PATH | ADVISE_MOVE);
 }
 
+/* Running jobs that collide, of which one may move, and one that waits. */
+static void
+jobs_for_all_levers(struct fixture *f, uint64_t seed)
+{
+	uint32_t order[16];
+	struct rng rng;
+
+	rng_init(&rng, seed);
+	fixture_init(f, 4, 4, 2, 50e9);
+	for (uint32_t i = 0; i < 16; i++)
+		order[i] = i;
+	rng_shuffle(&rng, order, 16);
+	for (uint32_t j = 0; j < 4; j++) {
+		struct work_job *job =
+			fixture_job(f, (const char[]){ (char)('a' + j), 0 }, 3,
+				    j < 2 ? 100000 : 97003, 0.45, 50e9);
+
+		job->first_port = (uint16_t)rng_below(&rng, 60000);
+		job->is_movable = j == 3;
+		job->left_ns = (int64_t)7200 * 1000000000;
+		fixture_on(job, order + (size_t)3 * j);
+	}
+	fixture_job(f, "w", 2, 100000, 0.45, 50e9);
+}
+
+/* Counts in 'n_used' which levers the advice uses. */
+static void
+count_levers(const struct fixture *f, const struct advice_set *set,
+	     const struct advice_set *fair, size_t *n_used)
+{
+	for (size_t j = 0; j < set->n; j++) {
+		const struct advice *advice = &set->items[j];
+		size_t bytes = advice->n_hosts * sizeof *advice->hosts;
+		bool is_elsewhere =
+			memcmp(advice->hosts, fair->items[j].hosts, bytes) != 0;
+
+		n_used[0] += !f->workload.jobs[j].hosts && is_elsewhere;
+		n_used[1] += advice->paths != NULL;
+		n_used[2] += advice->is_phased || advice->pacing != ENGINE_PACE_FREE;
+		n_used[3] += advice->move != NULL;
+		if (f->workload.jobs[j].hosts)
+			assert_int_equal(is_elsewhere, advice->move != NULL);
+	}
+}
+
+/* Each of the 15 sets uses its levers only, does no harm, and each lever is of use. */
+static void
+only_levers_that_are_on_are_used(void **state)
+{
+	size_t n_all[4] = { 0 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 6; seed++) {
+		struct advice_set *fair;
+		struct fixture f;
+
+		jobs_for_all_levers(&f, seed);
+		fair = ask(&f, ADVISE_FAIR);
+		for (unsigned levers = 1; levers <= ADVISE_ALL_LEVERS; levers++) {
+			struct advise_opts opts = { .policy = ADVISE_ANTIPHASE,
+						    .seed = 1,
+						    .levers = levers,
+						    .moves_per_hour = 0.5,
+						    .effort_flows = 2e5 };
+			struct advice_set *set;
+			size_t n_used[4] = { 0 };
+
+			assert_int_equal(
+				advise(&f.workload, f.topo, f.routes, &opts, &set), 0);
+			count_levers(&f, set, fair, n_used);
+			for (int i = 0; i < 4; i++) {
+				assert_true(n_used[i] == 0 || levers & 1u << i);
+				n_all[i] += n_used[i];
+			}
+			assert_true(set->goodput_after >= set->goodput_before - 1e-9);
+			advice_set_free(set);
+		}
+		advice_set_free(fair);
+		fixture_fini(&f);
+	}
+	for (int i = 0; i < 4; i++)
+		assert_true(n_all[i] > 0);
+}
+
 static void
 a_job_that_fits_nowhere_waits(void **state)
 {
@@ -622,6 +706,7 @@ main(void)
 		cmocka_unit_test(a_movable_job_moves_if_that_pays),
 		cmocka_unit_test(no_job_moves_that_may_not),
 		cmocka_unit_test(levers_are_read_from_a_list),
+		cmocka_unit_test(only_levers_that_are_on_are_used),
 		cmocka_unit_test(a_job_that_fits_nowhere_waits),
 		cmocka_unit_test(
 			a_job_is_never_placed_on_hosts_that_cannot_reach_each_other),

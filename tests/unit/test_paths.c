@@ -291,6 +291,47 @@ permutations_at_full_bisection_do_not_collide(void **state)
 	}
 }
 
+static uint32_t
+spine_of(const struct lab *lab, size_t job, uint32_t flow)
+{
+	const struct routed_job *routed = &lab->routed[job];
+
+	return topo_link(lab->f.topo, routed->path_links[routed->path_first[flow] + 1])
+		->to;
+}
+
+/* Of three jobs for two spines, the two of one period share one: they can take turns. */
+static void
+jobs_that_interleave_share_a_link_on_purpose(void **state)
+{
+	const struct paths_opts opts = { .seed = 1, .n_redraws = 100 };
+
+	(void)state;
+	for (uint16_t port = 0; port < 32; port++) {
+		struct paths_counts counts;
+		struct lab lab = { 0 };
+
+		fixture_init(&lab.f, 2, 3, 2, 50e9);
+		ON(fixture_job(&lab.f, "a", 2, 100000, 0.45, 50e9), 0, 3);
+		ON(fixture_job(&lab.f, "b", 2, 97003, 0.3, 50e9), 1, 4);
+		ON(fixture_job(&lab.f, "c", 2, 100000, 0.45, 50e9), 2, 5);
+		for (int j = 0; j < 3; j++)
+			lab.f.workload.jobs[j].first_port =
+				(uint16_t)(port * (j + 1) * 10);
+		lab_load(&lab);
+		assert_int_equal(paths_improve(lab.loads, lab.f.topo, lab.f.routes,
+					       lab.jobs, lab.n, &opts, &counts),
+				 0);
+		for (uint32_t flow = 0; flow < 2; flow++) {
+			assert_int_equal(spine_of(&lab, 0, flow),
+					 spine_of(&lab, 2, flow));
+			assert_int_not_equal(spine_of(&lab, 0, flow),
+					     spine_of(&lab, 1, flow));
+		}
+		lab_fini(&lab);
+	}
+}
+
 static void
 an_arrival_avoids_links_in_use(void **state)
 {
@@ -418,6 +459,7 @@ main(void)
 		cmocka_unit_test(a_link_with_room_for_all_peaks_costs_nothing),
 		cmocka_unit_test(small_instances_get_the_best_paths),
 		cmocka_unit_test(permutations_at_full_bisection_do_not_collide),
+		cmocka_unit_test(jobs_that_interleave_share_a_link_on_purpose),
 		cmocka_unit_test(an_arrival_avoids_links_in_use),
 		cmocka_unit_test(fixed_jobs_and_dear_changes_keep_their_paths),
 		cmocka_unit_test(paths_of_a_job_that_do_not_fit_its_flows_are_refused),
