@@ -89,8 +89,11 @@ lab_color(struct lab *lab)
 		uint32_t links[ROUTE_MAX_HOPS], n_paths;
 		size_t n;
 
-		if (flow->source == flow->destination)
+		if (flow->number == PATH_COLORS_PRESENT) {
+			for (size_t k = 0; k < flow->n_links; k++)
+				lab->n_on[flow->links[k]]++;
 			continue;
+		}
 		assert_true(flow->number < flow->n_paths);
 		assert_int_equal(routes_numbered_path(
 					 lab->routes, flow->source, flow->destination,
@@ -206,7 +209,7 @@ flows_that_suit_keep_their_paths(void **state)
 		struct path_colors_flow *flow = &lab.flows[i];
 
 		number[i] = flow->number;
-		if (flow->source != flow->destination)
+		if (number[i] != PATH_COLORS_PRESENT)
 			assert_int_equal(routes_numbered_path(lab.routes, flow->source,
 							      flow->destination,
 							      flow->port, flow->number,
@@ -270,6 +273,28 @@ uneven_fabrics_get_paths_that_exist(void **state)
 	lab_fini(&lab);
 }
 
+/* Also flows within a leaf, which have one path. */
+static void
+flows_with_too_many_paths_keep_theirs(void **state)
+{
+	const struct gen_leaf_spine options = { .n_leaves = 2,
+						.hosts_per_leaf = 4,
+						.n_spines = PATH_COLORS_MAX_PATHS + 1 };
+	struct topo *topo;
+	struct rng rng;
+	struct lab lab;
+
+	(void)state;
+	rng_init(&rng, 5);
+	assert_int_equal(gen_leaf_spine(&options, &topo, NULL), 0);
+	lab_init(&lab, topo);
+	lab_permute(&lab, &rng, 1);
+	lab_color(&lab);
+	for (size_t i = 0; i < lab.n; i++)
+		assert_int_equal(lab.flows[i].number, PATH_COLORS_PRESENT);
+	lab_fini(&lab);
+}
+
 int
 main(void)
 {
@@ -279,6 +304,7 @@ main(void)
 		cmocka_unit_test(more_flows_than_uplinks_spread_evenly),
 		cmocka_unit_test(flows_that_suit_keep_their_paths),
 		cmocka_unit_test(uneven_fabrics_get_paths_that_exist),
+		cmocka_unit_test(flows_with_too_many_paths_keep_theirs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,6 +99,11 @@ find_hops(const struct coloring *c, const struct path_colors_flow *flow,
 {
 	uint32_t n_paths;
 
+	if (number == PATH_COLORS_PRESENT) {
+		ret_hops->n = flow->n_links;
+		memcpy(ret_hops->links, flow->links, flow->n_links * sizeof(uint32_t));
+		return;
+	}
 	if (routes_numbered_path(c->routes, flow->source, flow->destination, flow->port,
 				 number, ret_hops->links, &ret_hops->n, &n_paths) < 0)
 		BUG("a flow has lost its paths");
@@ -147,7 +152,8 @@ list_edges(struct coloring *c, size_t stage)
 		vec_push(&c->edges, ((struct edge_coloring_edge){ left, right }));
 		vec_push(&c->wanted, wanted);
 	}
-	return n_colors;
+	/* No listed flow has more links to choose from; this bounds memory. */
+	return n_colors < PATH_COLORS_MAX_PATHS ? n_colors : PATH_COLORS_MAX_PATHS;
 }
 
 /* Sends a flow on by the links of its color, up and down; if there are none, as before. */
@@ -205,7 +211,7 @@ path_colors_find(const struct topo *topo, struct routes *routes,
 	size_t stage = 1; /* Hosts choose their links by port. */
 
 	for (size_t i = 0; i < n; i++)
-		flows[i].number = 0;
+		flows[i].number = PATH_COLORS_PRESENT;
 	rank_links(&c);
 	while (color_stage(&c, stage))
 		stage++;

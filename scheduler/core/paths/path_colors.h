@@ -34,10 +34,12 @@ struct path_colors_flow {
 	 */
 	const uint32_t *links;
 	size_t n_links;
-	uint32_t number; /* Result: of its path. */
+	uint32_t
+		number; /* Result: of its path; PATH_COLORS_PRESENT: the present one. */
 };
 
-/* Flows with more paths do not get the paths of their colors. */
+#define PATH_COLORS_PRESENT UINT32_MAX
+/* Flows with more paths keep their present ones. */
 #define PATH_COLORS_MAX_PATHS 256
 
 /*

@@ -457,9 +457,10 @@ try_coloring(struct search *s, uint32_t n_rounds)
 		const struct path *old = &s->old.items[i];
 		const struct paths_job *job = &s->jobs[flow->job];
 		uint32_t n_paths;
-		struct path path;
+		struct path path = *old;
 
-		if (find_path(s, job, flow->number, colored[i].number, &path,
+		if (colored[i].number != PATH_COLORS_PRESENT &&
+		    find_path(s, job, flow->number, colored[i].number, &path,
 			      &n_paths) < 0)
 			BUG("a flow has lost its paths");
 		/* The same path may have no number as yet. */
