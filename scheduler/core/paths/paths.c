@@ -435,9 +435,9 @@ color_flows(const struct search *s)
 }
 
 /*
- * Starts again from an edge coloring, if that does harm: where many flows leave each
- * rack, moving one at a time ends far from paths without a collision.  Keeps what is
- * better.
+ * If the present paths do harm, starts again from an edge coloring: where many flows
+ * leave each rack, moving one at a time ends far from paths without a collision.  Keeps
+ * what is better.
  */
 static void
 try_coloring(struct search *s, uint32_t n_rounds)
@@ -485,7 +485,8 @@ paths_improve(struct link_loads *loads, const struct topo *topo, struct routes *
 
 	search_init(&s, loads, topo, routes, jobs, opts->seed);
 	s.change_cost = opts->change_cost;
-	s.n_left = opts->max_changes ? opts->max_changes : SIZE_MAX;
+	/* Without a limit half of the range: a coloring changes paths uncounted. */
+	s.n_left = opts->max_changes ? opts->max_changes : SIZE_MAX / 2;
 	for (uint32_t j = 0; j < n && error == 0; j++)
 		if (!jobs[j].is_fixed)
 			error = list_flows(&s, j);
