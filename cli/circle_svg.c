@@ -13,6 +13,7 @@
 #include "lib/base/svg.h"
 #include "lib/base/vec.h"
 #include "scheduler/core/profile/profile.h"
+#include "scheduler/core/profile/same_period.h"
 #include "scheduler/core/solve/step_function.h"
 
 #define WIDTH       900
@@ -499,8 +500,8 @@ height_of(size_t n_rings)
 	return fmax(MIN_HEIGHT, LEGEND_Y + LEGEND_STEP * ((double)n_rings + 5.6));
 }
 
-char *
-circle_svg(const struct circle_svg *drawing)
+static char *
+draw(const struct circle_svg *drawing)
 {
 	struct window window = find_window(drawing);
 	struct slices sum;
@@ -525,4 +526,27 @@ circle_svg(const struct circle_svg *drawing)
 	put_legend(&svg, drawing, &rings, &window);
 	vec_free(&sum.list);
 	return svg_finish(&svg);
+}
+
+char *
+circle_svg(const struct circle_svg *drawing)
+{
+	struct circle_svg_job *jobs =
+		xmemdup(drawing->jobs, drawing->n_jobs, sizeof *jobs);
+	const struct profile **profiles = xcalloc(drawing->n_jobs, sizeof *profiles);
+	struct circle_svg joined_drawing = *drawing;
+	struct profile *joined;
+	char *text;
+
+	for (size_t j = 0; j < drawing->n_jobs; j++)
+		profiles[j] = jobs[j].profile;
+	joined = same_period_join(profiles, drawing->n_jobs);
+	for (size_t j = 0; j < drawing->n_jobs && joined; j++)
+		jobs[j].profile = &joined[j];
+	joined_drawing.jobs = jobs;
+	text = draw(&joined_drawing);
+	free(joined);
+	free(profiles);
+	free(jobs);
+	return text;
 }

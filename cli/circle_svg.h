@@ -12,7 +12,8 @@
  *
  * Unlike circle.h this draws the profiles themselves, not 72 samples.  If the common
  * period is too long to be drawn, the drawing says so and shows the longest iteration
- * that can be drawn: one turn of many that all differ.
+ * that can be drawn: one turn of many that all differ.  Periods that are one but for the
+ * error of their measurement (same_period.h) are drawn as one.
  *
  *
  * Pure: the drawing is text.

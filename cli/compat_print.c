@@ -204,6 +204,9 @@ print_verdict(const struct compat_answer *answer)
 		add_worthless_jobs(&text, answer);
 		break;
 	}
+	if (compat->has_joined)
+		strbuf_puts(&text, " Iteration times that differ by no more than their "
+				   "errors count as one.");
 	if (!isnan(compat->grid_score))
 		strbuf_printf(&text, " CASSINI's own score, of 72 samples, is %.4f.",
 			      compat->grid_score);

@@ -215,7 +215,7 @@ pacer_profile_make(const struct pacer_profile *paced, size_t n_min,
 {
 	struct iteration_volume_sample iterations[PACER_PROFILE_N_KEPT];
 	double compute[PACER_PROFILE_N_KEPT], comm[PACER_PROFILE_N_KEPT], compute_us,
-		sd_us, send_us;
+		sd_us, comm_sd_us, send_us;
 	size_t n = computes(paced, compute);
 	struct profile profile;
 	bool is_met, is_guess;
@@ -229,7 +229,7 @@ pacer_profile_make(const struct pacer_profile *paced, size_t n_min,
 		comm[i] = 1e-3 * (double)iterations[i].comm_ns;
 	}
 	compute_us = middle(compute, n, &sd_us);
-	stats_sort(comm, n);
+	middle(comm, n, &comm_sd_us); /* Sorts, too. */
 	/*
 	 * Others are seen to delay it, or must have: the cost is not well known from a
 	 * few iterations, which may all have been contended, and all alike.
@@ -245,6 +245,10 @@ pacer_profile_make(const struct pacer_profile *paced, size_t n_min,
 		return false;
 	profile_of_burst(llround(compute_us + send_us), (int64_t)send_us,
 			 8e6 * sent->bytes / send_us, &profile);
+	/* The standard error of a median. */
+	if (n >= PACER_PROFILE_N_MIN)
+		profile.period_error_us = profile_error_us(sqrt(M_PI_2 / (double)n) *
+							   hypot(sd_us, comm_sd_us));
 	profile.jitter_us = llround(sd_us);
 	profile.n_iterations = paced->n;
 	profile.confidence = alike_frac(compute, n, compute_us);

@@ -180,6 +180,11 @@ live_workload_relieve(struct profile *profile, double frac)
 		phase->rate_bps = bits / (double)phase->duration_us;
 	}
 	profile->period_us -= llround(saved_us);
+	/* Both ends of each iteration's delay are known to a bin of 1 ms: sqrt(2 / 12). */
+	if (profile->period_error_us && profile->n_iterations > 0)
+		profile->period_error_us = profile_error_us(
+			hypot((double)profile->period_error_us,
+			      1e3 / sqrt(6 * (double)profile->n_iterations)));
 }
 
 /* ---- Jobs ---------------------------------------------------------------------- */
@@ -208,6 +213,7 @@ fill_traffic(const struct live_workload *r, uint32_t id, struct work_job *job,
 	rc = work_job_profile_from_segments(job, bps, ret_why);
 	job->profile.n_iterations = seen.n_iterations;
 	job->profile.confidence = seen.confidence;
+	job->profile.period_error_us = seen.period_error_us;
 	job->profile.jitter_us = seen.jitter_us;
 	return rc;
 }

@@ -86,7 +86,7 @@ struct live_workload_others live_workload_others(const struct live_workload *wor
 
 /*
  * Removes from a profile the share 'held_frac' (0 to below 1) of its sending time, as
- * above. Also for tests.
+ * above, and adds the error of that to the period's. Also for tests.
  */
 void live_workload_relieve(struct profile *profile, double held_frac);
 

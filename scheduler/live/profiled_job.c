@@ -92,6 +92,8 @@ profiled_job_use_events(const struct live *live, struct profiled_job *job,
 	job->harmonic_of_us = d->profile.period_us;
 	tile(d, (size_t)k, event_us);
 	d->profile.jitter_us = llround(jitter_us);
+	d->profile.period_error_us = profile_error_us(
+		jitter_us / sqrt(fmax((double)d->profile.n_iterations, 1)));
 }
 
 /*

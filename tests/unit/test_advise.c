@@ -166,6 +166,35 @@ unrelated_periods_are_named_as_such(void **state)
 }
 
 static void
+periods_measured_apart_are_interleaved_within_their_errors(void **state)
+{
+	static const int64_t errors_us[] = { 5, 1, 0 };
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct fixture f;
+		struct advice_set *set;
+
+		two_jobs(&f, 45013, 0.4, 45026, 0.4);
+		for (int j = 0; j < 2; j++)
+			f.workload.jobs[j].profile.period_error_us = errors_us[i];
+		set = ask(&f, ADVISE_ANTIPHASE);
+		if (errors_us[i] == 5) {
+			bool is_first = set->items[0].shift_us > 0;
+
+			assert_reason(set, is_first ? 1 : 0, REASON_REFERENCE);
+			assert_reason(set, is_first ? 0 : 1, REASON_INTERLEAVED);
+			assert_true(set->goodput_after > 0.99);
+		} else {
+			assert_reason(set, 0, REASON_PERIODS_UNRELATED);
+			assert_reason(set, 1, REASON_PERIODS_UNRELATED);
+		}
+		advice_set_free(set);
+		fixture_fini(&f);
+	}
+}
+
+static void
 a_full_link_has_no_room(void **state)
 {
 	struct fixture f;
@@ -694,6 +723,8 @@ main(void)
 		cmocka_unit_test(jitter_asks_for_a_gate_beside_the_shift),
 		cmocka_unit_test(bursts_that_fit_only_in_part_are_reduced),
 		cmocka_unit_test(unrelated_periods_are_named_as_such),
+		cmocka_unit_test(
+			periods_measured_apart_are_interleaved_within_their_errors),
 		cmocka_unit_test(a_full_link_has_no_room),
 		cmocka_unit_test(
 			a_shift_that_costs_more_than_it_gains_gives_way_to_turns),

@@ -108,27 +108,36 @@ static void
 a_job_without_a_pacer_is_told_what_is_wrong(void **state)
 {
 	static const struct {
-		int64_t other_period_us;
+		int64_t other_period_us, error_us;
 		bool is_other_paced;
 		enum reason one, other;
 	} cases[] = {
-		{ 100000, false, REASON_NOT_PACED, REASON_NOT_PACED },
-		{ 100000, true, REASON_REFERENCE, REASON_INTERLEAVED },
-		{ 101003, false, REASON_PERIODS_UNRELATED, REASON_PERIODS_UNRELATED },
+		{ 100000, 0, false, REASON_NOT_PACED, REASON_NOT_PACED },
+		{ 100000, 0, true, REASON_REFERENCE, REASON_INTERLEAVED },
+		{ 100013, 5, true, REASON_REFERENCE, REASON_INTERLEAVED },
+		{ 100013, 5, false, REASON_NOT_PACED, REASON_NOT_PACED },
+		{ 100013, 1, false, REASON_PERIODS_UNRELATED,
+		  REASON_PERIODS_UNRELATED },
+		{ 101003, 0, false, REASON_PERIODS_UNRELATED,
+		  REASON_PERIODS_UNRELATED },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct fixture f;
 		struct advisor *advisor;
+		struct work_job *job;
 		uint32_t one, other;
 
 		lab(&f);
 		advisor = advisor_new(f.topo, NULL);
-		ON(fixture_job(&f, "one", 2, 100000, 0.3, 50e9), 0, 4);
+		job = fixture_job(&f, "one", 2, 100000, 0.3, 50e9);
+		job->profile.period_error_us = cases[i].error_us;
+		ON(job, 0, 4);
 		one = lab_put(advisor, &f, false);
-		ON(fixture_job(&f, "other", 2, cases[i].other_period_us, 0.3, 50e9), 1,
-		   5);
+		job = fixture_job(&f, "other", 2, cases[i].other_period_us, 0.3, 50e9);
+		job->profile.period_error_us = cases[i].error_us;
+		ON(job, 1, 5);
 		other = lab_put(advisor, &f, cases[i].is_other_paced);
 		lab_solve(advisor);
 		assert_int_equal(view_of(advisor, one).reason, cases[i].one);

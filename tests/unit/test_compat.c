@@ -59,6 +59,35 @@ each_case_has_its_reason(void **state)
 			 REASON_PERIODS_UNRELATED);
 }
 
+/* Two jobs of 20 ms bursts, whose periods were measured with these errors. */
+static void
+check_measured(int64_t error_us, enum reason reason, double score)
+{
+	struct compat compat;
+	struct bursts b;
+
+	set_job(&b, 0, 45013, 0, 20000, C_BPS);
+	set_job(&b, 1, 45026, 0, 20000, C_BPS);
+	b.profiles[0].period_error_us = b.profiles[1].period_error_us = error_us;
+	assert_int_equal(compat_solve(b.jobs, 2, C_BPS, COMPAT_EXACT, 1, &compat), 0);
+	assert_string_equal(reason_name(compat.reason), reason_name(reason));
+	assert_near(compat.score, score, 1e-3);
+	assert_int_equal(compat.has_joined, reason == REASON_INTERLEAVED);
+	assert_int_equal(b.profiles[0].period_us, 45013);
+	compat_fini(&compat);
+}
+
+static void
+periods_measured_apart_are_one_within_their_errors(void **state)
+{
+	double chance = 1 - 20.0 / 45.013 * 20.0 / 45.026;
+
+	(void)state;
+	check_measured(5, REASON_INTERLEAVED, 1);
+	check_measured(1, REASON_PERIODS_UNRELATED, chance);
+	check_measured(0, REASON_PERIODS_UNRELATED, chance);
+}
+
 static void
 two_half_busy_jobs_take_turns_with_either_solver(void **state)
 {
@@ -234,6 +263,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_case_has_its_reason),
+		cmocka_unit_test(periods_measured_apart_are_one_within_their_errors),
 		cmocka_unit_test(two_half_busy_jobs_take_turns_with_either_solver),
 		cmocka_unit_test(no_shifts_beat_chance_by_more_than_the_bound),
 		cmocka_unit_test(a_jobs_own_bound_holds_with_the_others_in_place),

@@ -102,6 +102,47 @@ jobs_with_nine_per_cent_of_jitter_are_nearly_all_found(void **state)
 	assert_true(tally.refused <= tally.n / 20);
 }
 
+/*
+ * Jobs of one period, in different seconds.  The standard errors are those of a median:
+ * two estimates differ by more than three of the difference in less than one of 100.
+ */
+static void
+the_error_of_a_period_covers_how_estimates_differ(void **state)
+{
+	static const double jitters[] = { 0, 0.001, 0.01, 0.03 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof jitters / sizeof *jitters; i++) {
+		unsigned n_far = 0;
+		double squares = 0;
+
+		for (uint64_t seed = 1; seed <= 20; seed++) {
+			struct traffic_job job = { 61.3, jitters[i], 0.4, 1,
+						   1,    0,          8,   seed };
+			struct traffic *traffic = xcalloc(1, sizeof *traffic);
+			struct detection found;
+			double error_us, off_us;
+
+			traffic_init(traffic, &job);
+			assert_int_equal(detect_profile(&traffic->set, NULL, "job",
+							&found, NULL),
+					 0);
+			error_us = (double)found.profile.period_error_us;
+			off_us = (double)found.profile.period_us - 61300;
+			assert_true(error_us >= 1);
+			/* Not so large that it says nothing. */
+			assert_true(error_us <= 61300 * (0.003 + jitters[i] / 4));
+			n_far += fabs(off_us) > 3 * error_us;
+			squares += off_us * off_us / (error_us * error_us);
+			detection_fini(&found);
+			traffic_fini(traffic);
+			free(traffic);
+		}
+		assert_int_equal(n_far, 0);
+		assert_true(squares / 20 < 1.5);
+	}
+}
+
 static void
 an_idle_head_and_tail_change_nothing(void **state)
 {
@@ -222,6 +263,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steady_jobs_are_all_found),
+		cmocka_unit_test(the_error_of_a_period_covers_how_estimates_differ),
 		cmocka_unit_test(
 			jobs_with_three_per_cent_of_jitter_and_noise_are_all_found),
 		cmocka_unit_test(

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_live_workload.c - running jobs as a workload for the advisor */
 #include "lib/base/strbuf.h"
+#include "scheduler/core/profile/same_period.h"
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
 #include "scheduler/live/live_workload.h"
@@ -31,6 +32,23 @@ a_relieved_profile_keeps_its_bytes_and_gaps(void **state)
 			 40000); /* 10 ms after the first, as before. */
 	assert_int_equal(phases[1].duration_us, 10000);
 	assert_near(phases[1].rate_bps, 2e9, 1);
+	assert_int_equal(profile.period_error_us, 0); /* Not known before, nor now. */
+}
+
+/* 1 ms / sqrt(6 * 24), and what it was before. */
+static void
+a_relieved_period_is_less_certain(void **state)
+{
+	struct profile_phase phase = { 10000, 40000, 25e9 };
+	struct profile profile = { .period_us = 100000,
+				   .period_error_us = 10,
+				   .n_iterations = 24,
+				   .n_phases = 1,
+				   .phases = &phase };
+
+	(void)state;
+	live_workload_relieve(&profile, 0.5);
+	assert_int_equal(profile.period_error_us, 84);
 }
 
 /* Jobs a (h0, h2) and b (h1, h3), one of which may be shifted, at 50 Gb/s. */
@@ -115,6 +133,10 @@ jobs_that_hold_each_other_up_are_taken_as_if_alone(void **state)
 		assert_near(profile_peak_bps(&job->profile), 50e9, 1e9);
 		assert_near(job->profile.bytes_per_iteration, 125e6, 1e6);
 	}
+	assert_int_equal(same_period(&lab.workload.jobs[0].profile,
+				     &lab.workload.jobs[1].profile),
+			 lab.workload.jobs[0].profile.period_us);
+	assert_in_range(lab.workload.jobs[0].profile.period_error_us, 10, 100);
 	assert_non_null(strstr(lab.notes.text, "job 'a' is held up by others"));
 	lab_fini(&lab);
 }
@@ -154,6 +176,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_relieved_profile_keeps_its_bytes_and_gaps),
+		cmocka_unit_test(a_relieved_period_is_less_certain),
 		cmocka_unit_test(jobs_that_hold_each_other_up_are_taken_as_if_alone),
 		cmocka_unit_test(jobs_that_do_not_meet_are_taken_as_they_are),
 		cmocka_unit_test(a_job_without_a_period_is_left_out_with_a_reason),

@@ -94,6 +94,7 @@ five_iterations_are_enough_and_our_own_delays_are_left_out(void **state)
 	check(&lab, &SENT, &PATH, 270000 + 82000, 82000);
 	assert_true(pacer_profile_make(&lab.paced, 5, &SENT, &PATH, &profile));
 	assert_int_equal(profile.jitter_us, 0);
+	assert_int_equal(profile.period_error_us, 1);
 	assert_int_equal(profile.n_iterations, 5);
 	assert_near(profile.confidence, 1, 0);
 	profile_fini(&profile);

@@ -119,6 +119,33 @@ bursts_can_take_turns_whatever_their_periods(void **state)
 }
 
 static void
+measured_periods_that_are_one_have_a_window(void **state)
+{
+	struct bench b;
+	struct phase_constraints edges;
+
+	(void)state;
+	bench_init(&b);
+	add_phase(bench_add(&b, 45013), 0, 20000, 50e9);
+	add_phase(bench_add(&b, 45026), 0, 20000, 50e9);
+	b.profiles[0].period_error_us = b.profiles[1].period_error_us = 5;
+	phase_constraints_make(&b.problem, NULL, NULL, &edges);
+	assert_int_equal(edges.n, 1);
+	assert_int_equal(edges.items[0].modulus_us, 45026);
+	phase_constraints_fini(&edges);
+	/* Several bursts need windows; they have none if the periods really differ. */
+	add_phase(&b.profiles[0], 25000, 1000, 50e9);
+	phase_constraints_make(&b.problem, (const int64_t[]){ 0, 20500 }, NULL, &edges);
+	assert_int_equal(edges.n, 1);
+	assert_int_equal(edges.modes[0], STEER_SHIFT);
+	phase_constraints_fini(&edges);
+	b.profiles[0].period_error_us = b.profiles[1].period_error_us = 1;
+	phase_constraints_make(&b.problem, (const int64_t[]){ 0, 20500 }, NULL, &edges);
+	assert_int_equal(edges.n, 0);
+	phase_constraints_fini(&edges);
+}
+
+static void
 what_fits_together_has_no_edge(void **state)
 {
 	struct bench b;
@@ -233,6 +260,7 @@ main(void)
 		cmocka_unit_test(an_iteration_begins_after_the_longest_gap),
 		cmocka_unit_test(bursts_are_back_to_back_at_the_nearest),
 		cmocka_unit_test(bursts_can_take_turns_whatever_their_periods),
+		cmocka_unit_test(measured_periods_that_are_one_have_a_window),
 		cmocka_unit_test(what_fits_together_has_no_edge),
 		cmocka_unit_test(windows_are_as_wide_as_the_excess_allows),
 		cmocka_unit_test(those_who_meet_a_job_kept_in_phase_are_kept_too),

@@ -110,6 +110,8 @@ faulty_figures_are_named(void **state)
 	} cases[] = {
 		{ { .period_us = 0 }, "period" },
 		{ { .period_us = PROFILE_MAX_PERIOD_US + 1 }, "period" },
+		{ { .period_us = 1, .period_error_us = -1 }, "error" },
+		{ { .period_us = 1, .period_error_us = INT64_MAX }, "error" },
 		{ { .period_us = 1, .jitter_us = -1 }, "jitter" },
 		{ { .period_us = 1, .n_iterations = -1 }, "iterations" },
 		{ { .period_us = 1, .confidence = 1.5 }, "confidence" },

@@ -22,6 +22,7 @@ random_profile(struct rng *rng, unsigned number, struct profile *ret_profile)
 	int64_t at = 0;
 
 	p.period_us = 1 + (int64_t)rng_below(rng, PROFILE_MAX_PERIOD_US);
+	p.period_error_us = (int64_t)rng_below(rng, 3);
 	p.jitter_us = (int64_t)rng_below(rng, 1000000);
 	p.n_iterations = (int64_t)rng_below(rng, 1000);
 	p.confidence = rng_uniform(rng);
@@ -44,6 +45,7 @@ check_same(const struct profile *a, const struct profile *b)
 {
 	assert_string_equal(a->job, b->job);
 	assert_int_equal(a->period_us, b->period_us);
+	assert_int_equal(a->period_error_us, b->period_error_us);
 	assert_int_equal(a->jitter_us, b->jitter_us);
 	assert_int_equal(a->n_iterations, b->n_iterations);
 	assert_near(a->confidence, b->confidence, 0);
@@ -99,6 +101,7 @@ people_may_leave_out_what_only_a_capture_knows(void **state)
 
 	(void)state;
 	assert_int_equal(profile_json_parse("x", text, strlen(text), &list, NULL), 0);
+	assert_int_equal(list.items[0].period_error_us, 0);
 	assert_int_equal(list.items[0].jitter_us, 0);
 	assert_int_equal(list.items[0].n_iterations, 0);
 	assert_int_equal(list.items[0].phases[0].start_us, 0);

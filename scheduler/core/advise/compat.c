@@ -13,6 +13,7 @@
 #include "scheduler/core/cassini/circle.h"
 #include "scheduler/core/paths/random_phase.h"
 #include "scheduler/core/profile/profile.h"
+#include "scheduler/core/profile/same_period.h"
 #include "scheduler/core/solve/joint.h"
 #include "scheduler/core/solve/step_function.h"
 
@@ -200,17 +201,33 @@ is_degenerate(const struct compat_job *jobs, size_t n, double capacity_bps)
 	return answer;
 }
 
+/* The jobs with the periods of 'joined', which may be NULL: their own. */
+static struct compat_job *
+jobs_joined(const struct compat_job *jobs, size_t n, const struct profile *joined)
+{
+	struct compat_job *copies = xmemdup(jobs, n, sizeof *copies);
+
+	for (size_t j = 0; j < n && joined; j++)
+		copies[j].profile = &joined[j];
+	return copies;
+}
+
 int
-compat_solve(const struct compat_job *jobs, size_t n_jobs, double capacity_bps,
+compat_solve(const struct compat_job *given, size_t n_jobs, double capacity_bps,
 	     enum compat_solver solver, uint64_t seed, struct compat *ret_compat)
 {
 	const struct cassini_opts cassini_opts = { .seed = seed };
 	const struct joint_opts joint_opts = { .seed = seed, .n_restarts = 8 };
 	struct compat compat = { .n_jobs = n_jobs, .grid_score = (double)NAN };
 	struct joint_result *result;
+	struct compat_job *jobs;
+	struct profile *joined;
 	struct one_link one;
 
-	one_link_init(&one, jobs, n_jobs, capacity_bps);
+	one_link_init(&one, given, n_jobs, capacity_bps);
+	joined = same_period_join(one.profiles, n_jobs);
+	jobs = jobs_joined(given, n_jobs, joined);
+	compat.has_joined = joined != NULL;
 	if (solver == COMPAT_CASSINI) {
 		result = cassini_solve(&one.problem, &cassini_opts);
 		compat.grid_score = cassini_score(&one.problem, &cassini_opts);
@@ -226,6 +243,8 @@ compat_solve(const struct compat_job *jobs, size_t n_jobs, double capacity_bps,
 	}
 	joint_result_free(result);
 	one_link_fini(&one);
+	free(jobs);
+	free(joined);
 	return result != NULL ? 0 : -EINVAL;
 }
 

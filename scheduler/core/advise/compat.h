@@ -60,13 +60,14 @@ struct compat_job {
 
 struct compat {
 	size_t n_jobs;
-	int64_t *shift_us; /* Owned.  One a job, in [0, period). */
+	int64_t *shift_us; /* Owned.  One a job, in [0, period), of the joined ones. */
 	int64_t *slack_us; /* Owned.  Half width; 0 from CASSINI. */
 	double excess_before_bps, excess_chance_bps, excess_bps;
 	double score_before, score_chance, score;
 	double bound_frac;      /* The bound above, as a share of the capacity. */
 	double *job_bound_frac; /* Owned.  By job: its own, all others in place. */
 	double grid_score;      /* CASSINI's own score, of 72 samples; NAN if exact. */
+	bool has_joined;        /* Unequal periods counted as one: same_period.h. */
 	bool is_degenerate;     /* CASSINI's circle allows no rotation: circle.h. */
 	enum reason reason;     /* For the set: see compat_solve(). */
 };

@@ -15,6 +15,7 @@
 #include "scheduler/core/control/period_lock.h"
 #include "scheduler/core/control/phase_constraints.h"
 #include "scheduler/core/paths/link_loads.h"
+#include "scheduler/core/profile/same_period.h"
 #include "topology/topo.h"
 
 #define MAX_JOBS 16
@@ -37,15 +38,20 @@ locked_periods(const struct workload *workload)
 	int64_t *period_us = xcalloc(n + 1, sizeof *period_us);
 	int64_t *sends_us = xcalloc(n + 1, sizeof *sends_us);
 	int64_t *locked_us = xcalloc(n + 1, sizeof *locked_us);
+	const struct profile **profiles = xcalloc(n + 1, sizeof *profiles);
 	bool has_windows = false, is_cheaper = false;
+	struct profile *joined;
 
+	for (size_t i = 0; i < n; i++)
+		profiles[i] = &workload->jobs[i].profile;
+	joined = same_period_join(profiles, n);
 	for (size_t i = 0; i < n; i++) {
-		const struct profile *profile = &workload->jobs[i].profile;
-
-		has_windows |= phase_constraints_burst_us(profile) == 0;
-		period_us[i] = profile->period_us;
-		sends_us[i] = profile_busy_us(profile);
+		has_windows |= phase_constraints_burst_us(profiles[i]) == 0;
+		period_us[i] = joined ? joined[i].period_us : profiles[i]->period_us;
+		sends_us[i] = profile_busy_us(profiles[i]);
 	}
+	free(joined);
+	free(profiles);
 	if (has_windows)
 		is_cheaper = period_lock_find(period_us, sends_us, n, locked_us) <
 			     period_lock_contention(period_us, sends_us, n);

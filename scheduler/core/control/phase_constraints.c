@@ -9,6 +9,7 @@
 #include "lib/base/vec.h"
 #include "scheduler/core/control/control_constants.h"
 #include "scheduler/core/profile/profile.h"
+#include "scheduler/core/profile/same_period.h"
 #include "scheduler/core/solve/joint.h"
 #include "scheduler/core/solve/pair.h"
 #include "scheduler/core/solve/step_function.h"
@@ -211,17 +212,26 @@ make_bursts(const struct pair *p, struct steer_constraint *ret_constraint)
 
 /* ------ All constraints ------ */
 
-static int64_t
-kept_period_us(const struct profile *profile, const int64_t *locked_us, uint32_t job)
+/* The periods that the jobs are kept at: their own, those of same_period.h, or locked. */
+static int64_t *
+kept_periods(const struct joint_problem *problem, const int64_t *locked_us)
 {
-	int64_t period_us = locked_us ? locked_us[job] : 0;
+	int64_t *kept_us = xcalloc(problem->n_jobs + 1, sizeof *kept_us);
+	struct profile *joined = same_period_join(problem->profiles, problem->n_jobs);
 
-	return period_us > profile->period_us ? period_us : profile->period_us;
+	for (size_t j = 0; j < problem->n_jobs; j++) {
+		kept_us[j] =
+			joined ? joined[j].period_us : problem->profiles[j]->period_us;
+		if (locked_us && locked_us[j] > kept_us[j])
+			kept_us[j] = locked_us[j];
+	}
+	free(joined);
+	return kept_us;
 }
 
 static void
 make_constraint(const struct joint_problem *problem, const struct contact *contacts,
-		size_t n, const int64_t *shift_us, const int64_t *locked_us,
+		size_t n, const int64_t *shift_us, const int64_t *kept_us,
 		struct phase_constraints *constraints)
 {
 	uint32_t a = contacts->a, b = contacts->b;
@@ -233,8 +243,8 @@ make_constraint(const struct joint_problem *problem, const struct contact *conta
 	int64_t relative_us = shift_us ? shift_us[b] - shift_us[a] : 0;
 	double worst = 0;
 
-	p.a.period_us = kept_period_us(&p.a, locked_us, a);
-	p.b.period_us = kept_period_us(&p.b, locked_us, b);
+	p.a.period_us = kept_us[a];
+	p.b.period_us = kept_us[b];
 	for (size_t i = 0; i < n; i++)
 		worst = fmax(worst, (contacts[i].factor_a * profile_peak_bps(&p.a) +
 				     contacts[i].factor_b * profile_peak_bps(&p.b)) /
@@ -258,13 +268,9 @@ make_constraint(const struct joint_problem *problem, const struct contact *conta
 
 /* True if the constraint is a repeating window, also for bursts. */
 static bool
-is_window(const struct joint_problem *problem, const int64_t *locked_us,
-	  const struct steer_constraint *e)
+is_window(const int64_t *kept_us, const struct steer_constraint *e)
 {
-	int64_t a_us = kept_period_us(problem->profiles[e->a], locked_us, e->a);
-	int64_t b_us = kept_period_us(problem->profiles[e->b], locked_us, e->b);
-
-	return a_us % e->modulus_us == 0 && b_us % e->modulus_us == 0;
+	return kept_us[e->a] % e->modulus_us == 0 && kept_us[e->b] % e->modulus_us == 0;
 }
 
 /*
@@ -272,8 +278,7 @@ is_window(const struct joint_problem *problem, const int64_t *locked_us,
  * too, transitively: all of them follow one plan.
  */
 static void
-spread_shift(const struct joint_problem *problem, const int64_t *locked_us,
-	     struct phase_constraints *constraints)
+spread_shift(const int64_t *kept_us, struct phase_constraints *constraints)
 {
 	bool has_changed = true;
 
@@ -284,7 +289,7 @@ spread_shift(const struct joint_problem *problem, const int64_t *locked_us,
 			enum steer_mode *a = &constraints->modes[e->a];
 			enum steer_mode *b = &constraints->modes[e->b];
 
-			if (*a == *b || !is_window(problem, locked_us, e))
+			if (*a == *b || !is_window(kept_us, e))
 				continue;
 			*a = *b = STEER_SHIFT;
 			has_changed = true;
@@ -299,6 +304,7 @@ phase_constraints_make(const struct joint_problem *problem, const int64_t *shift
 {
 	contact_vec contacts = VEC_EMPTY;
 	struct phase_constraints constraints = { .n_jobs = problem->n_jobs };
+	int64_t *kept_us = kept_periods(problem, locked_us);
 
 	constraints.modes = xcalloc(problem->n_jobs + 1, sizeof *constraints.modes);
 	find_contacts(problem, &contacts);
@@ -307,10 +313,11 @@ phase_constraints_make(const struct joint_problem *problem, const int64_t *shift
 
 		for (n = 1; i + n < contacts.n && m[n].a == m->a && m[n].b == m->b;)
 			n++;
-		make_constraint(problem, m, n, shift_us, locked_us, &constraints);
+		make_constraint(problem, m, n, shift_us, kept_us, &constraints);
 	}
-	spread_shift(problem, locked_us, &constraints);
+	spread_shift(kept_us, &constraints);
 	vec_free(&contacts);
+	free(kept_us);
 	*ret_constraints = constraints;
 }
 

@@ -145,6 +145,7 @@ measure(struct search *s)
 	iteration_times_measure(s->set, &s->alignment, &s->times);
 	found->mean_us = s->times.mean_ms * 1e3;
 	found->profile.period_us = llround(s->times.period_ms * 1e3);
+	found->profile.period_error_us = profile_error_us(s->times.period_se_ms * 1e3);
 	found->profile.jitter_us = llround(s->times.sd_ms * 1e3);
 	found->profile.n_iterations = (int64_t)s->alignment.n_onsets - 1;
 }

@@ -70,12 +70,22 @@ phase_fault(const struct profile_phase *phase, int64_t period_us)
 	return NULL;
 }
 
+int64_t
+profile_error_us(double standard_error_us)
+{
+	return (int64_t)fmin(fmax(ceil(standard_error_us), 1),
+			     (double)PROFILE_MAX_PERIOD_US);
+}
+
 /* The fault of the other fields; NULL: none. */
 static const char *
 figures_fault(const struct profile *profile)
 {
 	if (profile->period_us < 1 || profile->period_us > PROFILE_MAX_PERIOD_US)
 		return "the period is not between 1 us and one hour";
+	if (profile->period_error_us < 0 ||
+	    profile->period_error_us > PROFILE_MAX_PERIOD_US)
+		return "the period's error is not between 0 and one hour";
 	if (profile->jitter_us < 0)
 		return "the jitter is negative";
 	if (profile->n_iterations < 0)

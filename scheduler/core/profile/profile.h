@@ -8,7 +8,8 @@
  * fabric. topology/collective.h has the multiple of that rate that the job puts on each
  * link.
  *
- * Pure.  detect.h finds a profile in a capture; profile_json.h reads and writes files.
+ * Pure.  detect.h finds a profile in a capture; same_period.h says which periods are one;
+ * profile_json.h reads and writes files.
  */
 #ifndef SCHEDULER_CORE_PROFILE_PROFILE_H
 #define SCHEDULER_CORE_PROFILE_PROFILE_H
@@ -35,6 +36,7 @@ struct profile_phase {
 struct profile {
 	char *job;                  /* Owned.  The job's name. */
 	int64_t period_us;          /* At least 1. */
+	int64_t period_error_us;    /* Standard error of the period; 0: not known. */
 	int64_t jitter_us;          /* Standard deviation of the iteration time. */
 	int64_t n_iterations;       /* In the capture; 0 if not from one. */
 	double confidence;          /* 0 to 1: see detect.h. */
@@ -57,6 +59,9 @@ void profile_copy(const struct profile *profile, struct profile *ret_copy);
  */
 void profile_of_burst(int64_t period_us, int64_t burst_us, double rate_bps,
 		      struct profile *ret_profile);
+
+/* A measured period's error in whole microseconds: at least 1, as the period is. */
+int64_t profile_error_us(double standard_error_us);
 
 /*
  * Sorts and checks the phases and fills 'bytes_per_iteration' if it is 0.  Returns 0,

@@ -20,10 +20,11 @@
 #define BYTES_TOLERANCE 0.01
 
 static const char *const file_keys[] = { "schema", "profiles", NULL };
-static const char *const profile_keys[] = { "job",        "period_us",
-					    "jitter_us",  "iterations",
-					    "confidence", "bytes_per_iteration",
-					    "phases",     NULL };
+static const char *const profile_keys[] = {
+	"job",        "period_us",  "period_error_us",     "jitter_us",
+	"iterations", "confidence", "bytes_per_iteration", "phases",
+	NULL
+};
 static const char *const phase_keys[] = { "start_us", "duration_us", "gbps", NULL };
 
 void
@@ -153,6 +154,8 @@ parse_profile(const struct json_doc *doc, const struct json *object,
 	    parse_job_name(doc, object, profile, err) < 0 ||
 	    json_get_int(doc, object, "period_us", 1, PROFILE_MAX_PERIOD_US,
 			 &profile->period_us, err) < 0 ||
+	    json_opt_int(doc, object, "period_error_us", 0, PROFILE_MAX_PERIOD_US,
+			 &profile->period_error_us, err) < 0 ||
 	    json_opt_int(doc, object, "jitter_us", 0, PROFILE_MAX_PERIOD_US,
 			 &profile->jitter_us, err) < 0 ||
 	    json_opt_int(doc, object, "iterations", 0, INT64_C(1) << 53,
@@ -237,6 +240,8 @@ put_profile(struct jsonw *w, const struct profile *profile)
 	jsonw_object(w, NULL);
 	jsonw_str(w, "job", profile->job);
 	jsonw_int(w, "period_us", profile->period_us);
+	if (profile->period_error_us)
+		jsonw_int(w, "period_error_us", profile->period_error_us);
 	jsonw_int(w, "jitter_us", profile->jitter_us);
 	jsonw_int(w, "iterations", profile->n_iterations);
 	jsonw_num(w, "confidence", profile->confidence);

@@ -4,7 +4,8 @@
  *
  *	{ "schema": "antiphase.profiles/1",
  *	  "profiles": [
- *	    { "job": "1", "period_us": 475000, "jitter_us": 41000,
+ *	    { "job": "1", "period_us": 475000, "period_error_us": 5200,
+ *	      "jitter_us": 41000,
  *	      "iterations": 20, "confidence": 0.42,
  *	      "bytes_per_iteration": 25200000,
  *	      "phases": [ { "start_us": 0, "duration_us": 72000, "gbps": 0.8 } ] } ] }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "scheduler/core/profile/profile.h"
+#include "scheduler/core/profile/same_period.h"
 #include "scheduler/core/solve/canonical_order.h"
 #include "scheduler/core/solve/joint_model.h"
 #include "scheduler/core/solve/solver.h"
@@ -68,6 +69,33 @@ is_well_formed(const struct joint_problem *problem)
 	}
 	free(last_link);
 	return is_good;
+}
+
+/* A well-formed problem whose jobs of one period (same_period.h) have one. */
+struct joined {
+	struct joint_problem problem;
+	struct profile *profiles;    /* Owned.  NULL: the problem's own. */
+	const struct profile **list; /* Owned. */
+};
+
+static void
+joined_init(struct joined *joined, const struct joint_problem *problem)
+{
+	*joined = (struct joined){ .problem = *problem };
+	joined->profiles = same_period_join(problem->profiles, problem->n_jobs);
+	if (!joined->profiles)
+		return;
+	joined->list = xcalloc(problem->n_jobs, sizeof *joined->list);
+	for (size_t j = 0; j < problem->n_jobs; j++)
+		joined->list[j] = &joined->profiles[j];
+	joined->problem.profiles = joined->list;
+}
+
+static void
+joined_fini(struct joined *joined)
+{
+	free(joined->profiles);
+	free(joined->list);
 }
 
 /*
@@ -233,13 +261,16 @@ struct joint_result *
 joint_solve(const struct joint_problem *problem, const struct joint_opts *opts)
 {
 	static const struct joint_opts no_opts;
-	struct joint_run run = { .problem = problem };
+	struct joint_run run = { 0 };
 	struct solver *solver = &run.solver;
 	struct joint_result *result;
 	size_t n = problem->n_jobs;
+	struct joined joined;
 
 	if (!is_well_formed(problem))
 		return NULL;
+	joined_init(&joined, problem);
+	problem = run.problem = &joined.problem;
 	if (!opts)
 		opts = &no_opts;
 	run.order = xcalloc(n + 1, sizeof *run.order);
@@ -267,6 +298,7 @@ joint_solve(const struct joint_problem *problem, const struct joint_opts *opts)
 	free(run.order);
 	free(run.hash);
 	free(run.start_us);
+	joined_fini(&joined);
 	return result;
 }
 
@@ -288,9 +320,12 @@ joint_excess(const struct joint_problem *problem, const int64_t *shift_us,
 	     double *ret_excess_bps)
 {
 	struct joint_model_room *room = joint_model_room_new();
+	struct joined joined;
 
+	joined_init(&joined, problem);
 	for (uint32_t l = 0; l < problem->n_links; l++)
 		ret_excess_bps[l] =
-			joint_model_exact_excess(problem, l, shift_us, room);
+			joint_model_exact_excess(&joined.problem, l, shift_us, room);
+	joined_fini(&joined);
 	joint_model_room_free(room);
 }

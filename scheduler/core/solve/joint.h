@@ -10,7 +10,8 @@
  * the mean excess of link l in bits per second, the solver looks for the
  * shifts that minimize F(d) = sum_l weight_l * E_l(d) / C_l.  One link's
  * compatibility score is 1 - E_l / C_l, as in CASSINI (NSDI 2024), Table 1,
- * in the limit of an infinitely fine circle.
+ * in the limit of an infinitely fine circle.  Periods that are one but for the error of
+ * their measurement count as one: same_period.h.
  *
  * All functions are pure and deterministic for a seed.
  */
@@ -65,7 +66,7 @@ enum joint_method {
 
 struct joint_result {
 	size_t n_jobs, n_links;
-	int64_t *shift_us; /* In [0, period). */
+	int64_t *shift_us; /* In [0, period), of the joined periods. */
 	int64_t *slack_us; /* Half width: shift +- slack is equivalent. */
 	enum joint_method *method;
 	double *excess_before_bps; /* By link; at the start shifts (or zero). */

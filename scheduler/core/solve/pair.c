@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "scheduler/core/profile/profile.h"
+#include "scheduler/core/profile/same_period.h"
 #include "scheduler/core/solve/overlap.h"
 #include "scheduler/core/solve/plateau.h"
 
@@ -30,6 +31,8 @@ pair_steps_make(const struct pair_job *a, const struct pair_job *b, double capac
 		struct pair_steps *ret_steps)
 {
 	struct pair_steps *steps = ret_steps;
+	struct profile pa = *a->profile, pb = *b->profile;
+	int64_t one_us = same_period(&pa, &pb);
 	size_t na = step_function_max_pieces(a->profile),
 	       nb = step_function_max_pieces(b->profile);
 	double sum_bps = a->factor * profile_peak_bps(a->profile) +
@@ -42,8 +45,10 @@ pair_steps_make(const struct pair_job *a, const struct pair_job *b, double capac
 	steps->a.level = steps->a.from_us + na;
 	steps->b.from_us = steps->a.level + na;
 	steps->b.level = steps->b.from_us + nb;
-	step_function_from_profile(a->profile, a->factor, steps->unit_bps, &steps->a);
-	step_function_from_profile(b->profile, b->factor, steps->unit_bps, &steps->b);
+	if (one_us)
+		pa.period_us = pb.period_us = one_us;
+	step_function_from_profile(&pa, a->factor, steps->unit_bps, &steps->a);
+	step_function_from_profile(&pb, b->factor, steps->unit_bps, &steps->b);
 }
 
 static void
@@ -172,7 +177,9 @@ variation_rate(const struct pair_job *job)
 double
 pair_gain_bound_bps(const struct pair_job *a, const struct pair_job *b)
 {
-	int64_t g_us = period_gcd(a->profile->period_us, b->profile->period_us);
+	int64_t g_us = same_period(a->profile, b->profile);
 
+	if (!g_us)
+		g_us = period_gcd(a->profile->period_us, b->profile->period_us);
 	return (double)g_us / 4 * fmin(variation_rate(a), variation_rate(b));
 }

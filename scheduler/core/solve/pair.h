@@ -4,7 +4,8 @@
  *
  * See overlap.h for the formula.  With n1 and n2 phases there are at most
  * 4 n1 n2 bends; they are sorted and swept twice: O(n1 n2 log(n1 n2)) whatever
- * the periods are, in integers, with no common multiple and no grid.
+ * the periods are, in integers, with no common multiple and no grid.  Two periods that
+ * are one but for the error of their measurement count as one: same_period.h.
  */
 #ifndef SCHEDULER_CORE_SOLVE_PAIR_H
 #define SCHEDULER_CORE_SOLVE_PAIR_H

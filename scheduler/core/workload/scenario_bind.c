@@ -282,6 +282,7 @@ bind_profile(struct binder *b)
 	if (b->scenario->details[b->job].has_profile) {
 		profile->n_iterations = captured.n_iterations;
 		profile->confidence = captured.confidence;
+		profile->period_error_us = captured.period_error_us;
 		profile->jitter_us = captured.jitter_us;
 	}
 	return 0;
