@@ -174,7 +174,7 @@ const struct advice_doc_job *advice_doc_find_job(const struct advice_doc *doc,
 const struct advice_doc_link *advice_doc_find_link(const struct advice_doc *doc,
 						   const char *name);
 
-/* ---- JSON: advice_json.c --------------------------------------------------------- */
+/* ---- JSON: advice_json.c, advice_json_read.c ------------------------------------- */
 
 /* The new text of antiphase.advice/1; free with free(). */
 char *advice_json_text(const struct advice_doc *doc, size_t *ret_length);
