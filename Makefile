@@ -110,6 +110,9 @@ all: $(PROGRAMS) $(PLUGIN) $(PACER) $(SPANK) ## build the programs
 help: ## show this text
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 
+deps: ## install the packages that 'all', 'install' and 'check' need
+	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST)
+
 demo: ## from a real capture to advice and its gain, in under 30 s
 	@sh tests/deps.sh $(PACKAGES_BUILD)
 	$(Q)$(MAKE) --no-print-directory all
