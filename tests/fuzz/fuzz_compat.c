@@ -9,6 +9,7 @@
 #include "lib/base/alloc.h"
 #include "scheduler/core/advise/compat.h"
 #include "scheduler/core/profile/profile.h"
+#include "scheduler/core/profile/same_period.h"
 #include "tests/fuzz/fuzz.h"
 
 #define MAX_JOBS   4
@@ -50,10 +51,12 @@ take_us(struct input *in, int64_t max_us)
 static bool
 take_profile(struct input *in, struct profile *profile, struct profile_phase *phases)
 {
-	size_t n = take(in, 1) % (MAX_PHASES + 1);
+	uint64_t shape = take(in, 1);
+	size_t n = shape % (MAX_PHASES + 1);
 
 	memset(profile, 0, sizeof *profile);
 	profile->period_us = take_us(in, PROFILE_MAX_PERIOD_US - 1) + 1;
+	profile->period_error_us = (int64_t)(shape >> 4) * profile->period_us / 50000;
 	for (size_t i = 0; i < n; i++) {
 		phases[i].start_us = take_us(in, profile->period_us);
 		phases[i].duration_us = take_us(in, profile->period_us);
@@ -72,10 +75,15 @@ check(const struct compat *compat, const struct compat_job *jobs, double capacit
 	double eps = 1e-6;
 
 	for (size_t j = 0; j < compat->n_jobs; j++) {
+		double period_us = (double)jobs[j].profile->period_us;
+
 		eps += 1e-6 * profile_peak_bps(jobs[j].profile) * jobs[j].factor /
 		       capacity_bps;
+		/* The period may be joined with a longer one. */
+		if (compat->has_joined)
+			period_us *= 1 + 2 * SAME_PERIOD_MAX_FRAC;
 		BUG_ON(compat->shift_us[j] < 0 ||
-		       compat->shift_us[j] >= jobs[j].profile->period_us);
+		       (double)compat->shift_us[j] >= period_us);
 		BUG_ON(compat->slack_us[j] < 0);
 		BUG_ON(!(compat->job_bound_frac[j] >= 0));
 	}

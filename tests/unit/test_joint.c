@@ -431,6 +431,47 @@ small_loops_are_solved_as_well_as_by_enumeration(void **state)
 	}
 }
 
+/* The same shifts and excess as with the periods that same_period.h gives. */
+static void
+measured_periods_that_are_one_are_solved_as_one(void **state)
+{
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 10);
+	for (int round = 0; round < 100; round++) {
+		struct joint_result *measured, *equal;
+		double excess_bps[3];
+		struct fixture f;
+
+		fixture_init(&f);
+		for (uint32_t j = 0; j < 3; j++) {
+			fixture_add_random(&f, &rng,
+					   45000 + (int64_t)rng_below(&rng, 20), 2, 0.4,
+					   FIXTURE_C);
+			f.profiles[j].period_error_us = 10;
+			fixture_add_link(&f);
+			fixture_add_load(&f, j, 1);
+			fixture_add_load(&f, (j + 1) % 3, 1);
+		}
+		f.profiles[0].period_us = 45020;
+		measured = fixture_solve(&f, NULL);
+		assert_int_not_equal(f.profiles[1].period_us, 45020);
+		joint_excess(&f.problem, measured->shift_us, excess_bps);
+		f.profiles[1].period_us = f.profiles[2].period_us = 45020;
+		equal = fixture_solve(&f, NULL);
+		assert_memory_equal(measured->shift_us, equal->shift_us,
+				    3 * sizeof *equal->shift_us);
+		for (int l = 0; l < 3; l++) {
+			assert_near(measured->excess_after_bps[l],
+				    equal->excess_after_bps[l], 0);
+			assert_near(measured->excess_after_bps[l], excess_bps[l], 0);
+		}
+		joint_result_free(measured);
+		joint_result_free(equal);
+	}
+}
+
 static void
 nothing_at_all_is_solved(void **state)
 {
@@ -488,6 +529,7 @@ main(void)
 		cmocka_unit_test(neither_order_nor_names_of_jobs_matter),
 		cmocka_unit_test(the_same_seed_gives_the_same_shifts),
 		cmocka_unit_test(small_loops_are_solved_as_well_as_by_enumeration),
+		cmocka_unit_test(measured_periods_that_are_one_are_solved_as_one),
 		cmocka_unit_test(nothing_at_all_is_solved),
 		cmocka_unit_test(malformed_problems_are_refused),
 	};

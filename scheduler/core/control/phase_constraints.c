@@ -245,6 +245,7 @@ make_constraint(const struct joint_problem *problem, const struct contact *conta
 
 	p.a.period_us = kept_us[a];
 	p.b.period_us = kept_us[b];
+	p.a.period_error_us = p.b.period_error_us = 0; /* As they are kept: exact. */
 	for (size_t i = 0; i < n; i++)
 		worst = fmax(worst, (contacts[i].factor_a * profile_peak_bps(&p.a) +
 				     contacts[i].factor_b * profile_peak_bps(&p.b)) /

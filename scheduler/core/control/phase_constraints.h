@@ -50,9 +50,9 @@ int64_t phase_constraints_burst_us(const struct profile *profile);
 
 /*
  * Makes the constraints for the chosen shifts (by job; NULL: all 0).  'locked_us'
- * (NULL, or 0 for a job: none) replaces the profiles' periods; of those, some may be one
- * (same_period.h).  Costs O(pairs on a
- * link) evaluations of pair.h.  Release with phase_constraints_fini().
+ * (NULL, or 0 for a job: none) replaces the profiles' periods, which same_period.h may
+ * join.  Costs O(pairs on a link) evaluations of pair.h.  Release with
+ * phase_constraints_fini().
  */
 void phase_constraints_make(const struct joint_problem *problem,
 			    const int64_t *shift_us, const int64_t *locked_us,

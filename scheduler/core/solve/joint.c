@@ -71,7 +71,7 @@ is_well_formed(const struct joint_problem *problem)
 	return is_good;
 }
 
-/* A well-formed problem whose jobs of one period (same_period.h) have one. */
+/* A problem in which jobs of one period (same_period.h) have equal ones. */
 struct joined {
 	struct joint_problem problem;
 	struct profile *profiles;    /* Owned.  NULL: the problem's own. */
