@@ -5,7 +5,8 @@
  * The phases of two jobs repeat with the greatest common divisor of their periods.  That
  * of 45013 and 45026 us is 1 us: nothing to shift.  But if the jobs run the same program
  * and each period was measured with an error of 10 us, then they have one period, and
- * need a shift.  All code that compares periods of different jobs asks here.
+ * need a shift.  All code that compares periods of different jobs asks here, but for
+ * CASSINI's circle, which rounds them to milliseconds, as published.
  *
  * Two periods are one if they differ by at most SAME_PERIOD_SES standard errors of their
  * difference, and at most by SAME_PERIOD_MAX_FRAC of the longer one.  A period without an
@@ -18,6 +19,9 @@
  *  - jobs that are shifted once: their relative phase drifts by d in an iteration, so by
  *    half a period in ADVISE_HORIZON_ITERATIONS.  From the best phase to the opposite one
  *    every phase occurs, so that on average it is as if nothing had been shifted.
+ *
+ * Predictions (advise/predict.h) run each job with the period that was measured, so a
+ * shift is advised only if it pays with this drift, too.
  *
  * Pure.
  */
