@@ -83,7 +83,7 @@ check_join(size_t n, const int64_t (*jobs)[2], const int64_t *expected)
 		}
 		joined = same_period_join(list, n);
 		assert_int_equal(joined != NULL, expected != NULL);
-		for (size_t j = 0; j < n && joined; j++)
+		for (size_t j = 0; j < n && joined && expected; j++)
 			assert_int_equal(joined[(j + turn) % n].period_us, expected[j]);
 		free(joined);
 	}
