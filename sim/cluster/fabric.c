@@ -497,7 +497,9 @@ fabric_new(const struct pol_cluster *cluster, struct topo *topo,
 		fabric->paths = fabric_paths_new(topo, fabric->routes, opts->seed);
 	fabric->mltcp = fabric_baseline_mltcp(opts->augment);
 	fabric->baseline = fabric_baseline_new(opts->augment);
-	if (opts->augment == FABRIC_MONKEYTREE && opts->may_move)
+	if (opts->may_move && (opts->augment == FABRIC_MONKEYTREE ||
+			       (fabric->paths && fabric_pulls(fabric, ADVISE_MOVE) &&
+				monkeytree_suits(topo))))
 		fabric->monkeytree = fabric_monkeytree_new(cluster, topo, hosts);
 	fabric->placed = xcalloc(n_jobs + 1, sizeof *fabric->placed);
 	fabric->sum_bps = xcalloc(topo_n_links(topo) + 1, sizeof *fabric->sum_bps);

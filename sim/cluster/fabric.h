@@ -91,7 +91,7 @@ struct fabric_opts {
 	uint32_t max_iterations;
 	size_t max_remembered; /* Components; 0: 16384. */
 	bool measure;          /* For fabric_times(); takes longer. */
-	bool may_move;         /* MonkeyTree moves jobs (fabric_monkeytree.h). */
+	bool may_move;         /* Racks may be kept by fabric_monkeytree.h. */
 };
 
 struct fabric_counts {

@@ -33,9 +33,12 @@
  * until racks have more flows than uplinks, and no choice of paths helps.
  */
 #include <math.h>
+#include <stdlib.h>
 
+#include "lib/base/alloc.h"
 #include "lib/base/sort.h"
 #include "policies/augment.h"
+#include "sim/baselines/monkeytree.h"
 #include "sim/cluster/fabric_move.h"
 #include "sim/cluster/fabric_priv.h"
 
@@ -258,14 +261,21 @@ move_monkeytree(void *ctx, const struct pol_view *view, struct pol_plan *plan,
 		double *lost_s)
 {
 	struct fabric *fabric = ctx;
+	uint32_t *n_left = xcalloc(plan->grants.n + 1, sizeof *n_left);
 
 	fabric->counts.n_nodes_moved +=
-		fabric_monkeytree_move(fabric->monkeytree, view, plan, lost_s);
+		fabric_monkeytree_move(fabric->monkeytree, view, plan, n_left);
+	for (size_t i = 0; i < plan->grants.n; i++)
+		if (n_left[i] > 0)
+			lost_s[i] = n_left[i] * MONKEYTREE_MOVE_S;
+	free(n_left);
 }
 
 struct cluster_work
 fabric_work(struct fabric *fabric)
 {
+	const bool moves_as_published =
+		fabric->monkeytree && fabric->opts.augment == FABRIC_MONKEYTREE;
 	const bool chooses = fabric->opts.augment == FABRIC_CASSINI ||
 			     fabric->opts.augment == FABRIC_CASSINI_ONCE ||
 			     fabric_pulls(fabric, ADVISE_PLACE);
@@ -277,7 +287,7 @@ fabric_work(struct fabric *fabric)
 		.augment = { .ctx = fabric,
 			     .choose = chooses ? choose : NULL,
 			     .judge = fabric->paths && chooses ? judge : NULL },
-		.move = fabric->monkeytree                  ? move_monkeytree
+		.move = moves_as_published                  ? move_monkeytree
 			: fabric_pulls(fabric, ADVISE_MOVE) ? fabric_move
 							    : NULL,
 	};

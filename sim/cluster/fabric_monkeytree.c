@@ -280,10 +280,11 @@ runs_there(const struct pol_view *view, const struct pol_grant *grant,
 
 uint32_t
 fabric_monkeytree_move(struct fabric_monkeytree *mv, const struct pol_view *view,
-		       struct pol_plan *plan, double *lost_s)
+		       struct pol_plan *plan, uint32_t *ret_n_left)
 {
 	uint32_t n_moved = 0;
 
+	memset(ret_n_left, 0, plan->grants.n * sizeof *ret_n_left);
 	describe(mv, view, plan);
 	if (!find_plan(mv))
 		return 0;
@@ -295,8 +296,8 @@ fabric_monkeytree_move(struct fabric_monkeytree *mv, const struct pol_view *view
 		bool runs = runs_there(view, grant, pieces);
 
 		n = leave_nodes(mv, grant, m, pieces);
-		if (runs && n)
-			lost_s[g] = n * MONKEYTREE_MOVE_S;
+		if (runs)
+			ret_n_left[g] = n;
 		n_moved += n;
 	}
 	for (size_t m = 0; m < mv->movers.n; m++) {

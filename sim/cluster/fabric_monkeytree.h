@@ -7,8 +7,8 @@
  * only whole nodes, and share none, move among these and the free ones; other jobs stay
  * and do not count.  Nothing moves if no plan is found that restores the bound.
  *
- * A job that runs stands still for MONKEYTREE_MOVE_S for each of its nodes that moves,
- * instead of the policy's restart; a job that the plan starts waits for nothing.
+ * What a move costs is up to the caller: the baseline charges MONKEYTREE_MOVE_S a node
+ * (fabric_choose.c), antiphase makes a bill first (fabric_heal.h).
  */
 #ifndef SIM_CLUSTER_FABRIC_MONKEYTREE_H
 #define SIM_CLUSTER_FABRIC_MONKEYTREE_H
@@ -30,11 +30,12 @@ struct fabric_monkeytree *fabric_monkeytree_new(const struct pol_cluster *cluste
 void fabric_monkeytree_free(struct fabric_monkeytree *moves); /* Accepts NULL. */
 
 /*
- * Moves jobs of 'plan', and sets lost_s[grant] of those that run; see
- * cluster_work.move.  Returns the number of nodes that jobs leave.
+ * Moves jobs of 'plan', and stores by grant how many nodes it leaves where it runs: 0 for
+ * a job that the plan starts, or places anew.  Returns the number of nodes that all jobs
+ * leave; 0: the plan is as before.
  */
 uint32_t fabric_monkeytree_move(struct fabric_monkeytree *moves,
 				const struct pol_view *view, struct pol_plan *plan,
-				double *lost_s);
+				uint32_t *ret_n_left);
 
 #endif

@@ -9,6 +9,7 @@
 #include "lib/base/sort.h"
 #include "scheduler/core/advise/moves_search.h"
 #include "scheduler/core/advise/place.h"
+#include "sim/cluster/fabric_heal.h"
 #include "sim/cluster/fabric_priv.h"
 #include "topology/topo.h"
 
@@ -331,6 +332,13 @@ share_of(const struct fabric *fabric)
 					       : MOVES_SHARE_PER_HOUR;
 }
 
+uint32_t
+fabric_moves_allowed(const struct fabric *fabric, double now_s, uint32_t n_running)
+{
+	return moves_allowed(fabric->moves.items, fabric->moves.n, now_s, n_running,
+			     share_of(fabric));
+}
+
 /* Forgets moves that no longer count. */
 static void
 forget_moves(struct fabric *fabric, double now_s)
@@ -359,17 +367,16 @@ fabric_move(void *ctx, const struct pol_view *view, struct pol_plan *plan,
 	struct mover m;
 	uint32_t n_running = 0;
 
-	if (view->now_s < fabric->look_s)
-		return;
 	forget_moves(fabric, view->now_s);
+	if (fabric_heal(fabric, view, plan, ret_lost_s) || view->now_s < fabric->look_s)
+		return;
 	mover_init(&m, fabric, view, plan);
 	fabric_place_plan(fabric, view, plan, true);
 	for (size_t i = 0; i < m.n; i++) {
 		take_job(&m, i);
 		n_running += !m.jobs[i].is_waiting;
 	}
-	opts.n_allowed = moves_allowed(fabric->moves.items, fabric->moves.n,
-				       view->now_s, n_running, share_of(fabric));
+	opts.n_allowed = fabric_moves_allowed(fabric, view->now_s, n_running);
 	/* Two starts may exchange nodes without a move. */
 	if (opts.n_allowed > 0 || m.n > n_running + 1) {
 		fill_place(&m);

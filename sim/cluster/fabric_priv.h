@@ -54,7 +54,7 @@ struct fabric {
 	const uint32_t *hosts;
 	struct fabric_paths *paths;           /* NULL: antiphase chooses no paths. */
 	struct fabric_baseline *baseline;     /* NULL: no published system does. */
-	struct fabric_monkeytree *monkeytree; /* NULL: it moves no job. */
+	struct fabric_monkeytree *monkeytree; /* NULL: no racks are kept by moves. */
 	const struct mltcp *mltcp;            /* Weights; NULL: they do not change. */
 	struct placed *placed;                /* By job. */
 	VEC(struct placed *) tried; /* Places that plans would give jobs; owned. */
@@ -129,6 +129,10 @@ void fabric_place_plan(struct fabric *fabric, const struct pol_view *view,
  * others need of the link.  No run, so cheap for any number of jobs.
  */
 double fabric_overlap(struct fabric *fabric);
+
+/* How many of the running jobs may be moved now. */
+uint32_t fabric_moves_allowed(const struct fabric *fabric, double now_s,
+			      uint32_t n_running);
 
 /* The callbacks of struct cluster_work. */
 void fabric_rates(void *fabric, const struct pol_view *view, double *speeds);

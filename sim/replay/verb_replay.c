@@ -195,7 +195,7 @@ run_replay(int argc, char **argv)
 		CLI_OPT("moves-per-hour", 0, CLI_NUM, &args.moves_per_hour, "SHARE",
 			"with the lever move: share of the running jobs that may be "
 			"moved in an hour (default: 0.1)",
-			.min = 1e-6, .max = 1),
+			.min = 1e-6, .max = 3600),
 		CLI_OPT("move-cost", 0, CLI_NUM, &args.move_cost_s, "SECONDS",
 			"time that a moved job loses (default: 30, and 10 for each "
 			"worker that moves)",

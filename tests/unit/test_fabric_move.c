@@ -184,6 +184,90 @@ a_full_cluster_exchanges(void **state)
 	}
 }
 
+/* ---- Racks brought within their uplinks ------------------------------------------ */
+
+static const struct fabric_opts with_healing = { .augment = FABRIC_ANTIPHASE,
+						 .levers = ADVISE_PATH | ADVISE_MOVE,
+						 .moves_per_hour = 1,
+						 .may_move = true,
+						 .seed = 1 };
+
+/* Two jobs over one uplink, which by themselves would end too soon for a move. */
+static void
+heal_lab_init(struct lab *lab, const struct fabric_opts *opts)
+{
+	lab_init(lab, 2, crossing, opts);
+	lab->jobs[0].executed_s = lab->jobs[1].executed_s = 20;
+}
+
+static void
+a_rack_above_its_uplinks_heals_though_its_jobs_may_end_soon(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	heal_lab_init(&lab, &with_healing);
+	lab_move(&lab);
+	assert_true(is_whole(&lab, 0) || is_whole(&lab, 1));
+	assert_near(lab.lost_s[0] + lab.lost_s[1], 40, 1e-9);
+	assert_int_equal(fabric_counts(lab.fabric).n_moves, 1);
+	/* Now nothing does harm, and nothing moves. */
+	for (uint32_t i = 0; i < 2; i++)
+		memcpy(lab.run[i], lab.plan.pieces.items + 2 * (size_t)i,
+		       sizeof lab.run[i]);
+	lab.view.now_s += 1000;
+	lab_move(&lab);
+	assert_int_equal(fabric_counts(lab.fabric).n_moves, 1);
+	lab_fini(&lab);
+}
+
+static void
+a_start_heals_for_nothing(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	heal_lab_init(&lab, &with_healing);
+	for (uint32_t i = 0; i < 2; i++) {
+		lab.jobs[i].pieces = NULL;
+		lab.jobs[i].n_pieces = lab.jobs[i].n_held_gpus = 0;
+	}
+	lab_move(&lab);
+	assert_true(is_whole(&lab, 0) || is_whole(&lab, 1));
+	assert_near(lab.lost_s[0] + lab.lost_s[1], 0, 1e-9);
+	assert_int_equal(fabric_counts(lab.fabric).n_moves, 0);
+	lab_fini(&lab);
+}
+
+/* Costs above what 600 s of harm are worth, no move allowed, and no leave to move. */
+static void
+a_rack_does_not_heal_beyond_cost_and_limit(void **state)
+{
+	struct fabric_opts opts[] = { with_healing, with_healing, with_healing };
+
+	(void)state;
+	opts[0].move_cost_s = 4000;
+	opts[1].moves_per_hour = 0.25;
+	opts[2].may_move = false;
+	for (size_t i = 0; i < sizeof opts / sizeof *opts; i++) {
+		struct lab lab;
+
+		heal_lab_init(&lab, &opts[i]);
+		if (i == 1) {
+			/* The one move of two hours is taken. */
+			lab_move(&lab);
+			assert_int_equal(fabric_counts(lab.fabric).n_moves, 1);
+			memcpy(lab.plan.pieces.items, crossing, sizeof crossing);
+			lab.view.now_s += 3600;
+		}
+		lab_move(&lab);
+		assert_memory_equal(lab.plan.pieces.items, crossing, sizeof crossing);
+		lab_fini(&lab);
+	}
+}
+
+/* ---- Limits ---------------------------------------------------------------------- */
+
 static void
 no_more_move_than_the_share(void **state)
 {
@@ -366,6 +450,10 @@ main(void)
 		cmocka_unit_test(a_job_that_may_end_soon_stays),
 		cmocka_unit_test(a_move_that_costs_too_much_is_left),
 		cmocka_unit_test(a_full_cluster_exchanges),
+		cmocka_unit_test(
+			a_rack_above_its_uplinks_heals_though_its_jobs_may_end_soon),
+		cmocka_unit_test(a_start_heals_for_nothing),
+		cmocka_unit_test(a_rack_does_not_heal_beyond_cost_and_limit),
 		cmocka_unit_test(no_more_move_than_the_share),
 		cmocka_unit_test(jobs_that_share_gpus_stay),
 		cmocka_unit_test(no_lever_no_move),

@@ -434,18 +434,33 @@ color_flows(const struct search *s)
 	return colored;
 }
 
+/* The harm of all links, and the cost of the flows that have left their first paths. */
+static double
+cost_now(const struct search *s)
+{
+	double cost = link_loads_total_harm(s->loads);
+
+	for (size_t i = 0; s->change_cost > 0 && i < s->flows.n; i++) {
+		const struct flow *flow = &s->flows.items[i];
+
+		if (has_left(s, flow))
+			cost += s->change_cost * s->jobs[flow->job].weight;
+	}
+	return cost;
+}
+
 /*
  * If the present paths do harm, starts again from an edge coloring: where many flows
  * leave each rack, moving one at a time ends far from paths without a collision.  Keeps
- * what is better.
+ * what is better, changes included.
  */
 static void
 try_coloring(struct search *s, uint32_t n_rounds)
 {
-	double before = link_loads_total_harm(s->loads);
+	double before = cost_now(s);
 	struct path_colors_flow *colored;
 
-	if (!(before > TIE))
+	if (!(link_loads_total_harm(s->loads) > TIE))
 		return;
 	colored = color_flows(s);
 	s->taken.n = 0;
@@ -470,7 +485,7 @@ try_coloring(struct search *s, uint32_t n_rounds)
 	}
 	free(colored);
 	descend(s, n_rounds);
-	if (link_loads_total_harm(s->loads) > before - TIE)
+	if (cost_now(s) > before - TIE)
 		return_listed(s);
 }
 
@@ -497,10 +512,10 @@ paths_improve(struct link_loads *loads, const struct topo *topo, struct routes *
 						       link_loads_total_harm(loads) };
 		sort_items(s.flows.items, s.flows.n, compare_loads);
 		descend(&s, n_rounds);
-		if (opts->max_changes == 0 && opts->change_cost == 0)
+		if (opts->max_changes == 0) {
 			try_coloring(&s, n_rounds);
-		if (opts->max_changes == 0)
 			redraw(&s, opts->n_redraws);
+		}
 		for (size_t i = 0; i < s.flows.n; i++)
 			ret_counts->n_changed += has_left(&s, &s.flows.items[i]);
 		ret_counts->harm_after = link_loads_total_harm(loads);

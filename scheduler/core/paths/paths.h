@@ -44,11 +44,13 @@ struct paths_opts {
 	uint32_t n_redraws; /* Of ruin and recreate; none with 'max_changes'. */
 	/*
 	 * A flow of a running job leaves its path only if the harm falls by more than
-	 * this times the job's weight.  If changes have a cost or a limit, there is no
-	 * edge coloring, which changes many at once.
+	 * this times the job's weight.
 	 */
 	double change_cost;
-	/* Flows that may get another path than before; 0: no limit. */
+	/*
+	 * Flows that may get another path than before; 0: no limit.  With a limit there
+	 * is no edge coloring, which changes many at once.
+	 */
 	size_t max_changes;
 };
 
