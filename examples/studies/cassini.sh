@@ -75,7 +75,10 @@ smoke)
 	;;
 esac
 study $main
-[ $main = cassini-smoke ] || compared levers-24
+if [ $main != cassini-smoke ]; then
+	compared levers-24
+	compared moves-24
+fi
 table $main "Themis as it is over each" "$main-themis" --base policy=themis --base augment=none
 if [ "$which" != smoke ]; then
 	study cassini-pollux
@@ -86,6 +89,7 @@ if [ "$which" = all ]; then
 	for servers in 128 512 1024; do
 		study "cassini-$servers"
 		compared "levers-$servers"
+		compared "moves-$servers"
 	done
 fi
 
