@@ -11,6 +11,7 @@
 #include "lib/base/vec.h"
 #include "scheduler/live/collisions.h"
 #include "scheduler/live/contention.h"
+#include "scheduler/live/flow_paths.h"
 #include "scheduler/live/live.h"
 #include "topology/topo.h"
 
@@ -23,8 +24,8 @@ find(const struct screen *screen, const struct contention *found,
 {
 	*ret_collisions = (struct collisions){ 0 };
 	if (screen->topo)
-		collisions_find(screen->live, screen->topo, screen->routes, found, link,
-				ret_collisions);
+		collisions_find(screen->live, screen->topo, screen->routes,
+				screen->opts.paths, found, link, ret_collisions);
 	return ret_collisions->n > 0;
 }
 
@@ -32,6 +33,19 @@ static const char *
 node(const struct screen *screen, uint32_t id)
 {
 	return id == TOPO_NONE ? NULL : topo_node(screen->topo, id)->name;
+}
+
+/* Whether the path of any flow was inferred. */
+static bool
+has_inferred(const struct screen *screen)
+{
+	return screen->opts.paths && screen->opts.paths->links.n > 0;
+}
+
+static bool
+is_inferred(const struct collision_flow *flow)
+{
+	return flow->margin > 0;
 }
 
 /* "room over spine1 (source port 1025)". */
@@ -60,17 +74,23 @@ collisions_add(const struct screen *screen, const struct contention *found,
 	struct collisions meeting;
 
 	if (find(screen, found, link, &meeting))
-		strbuf_printf(out,
-			      "  flows here, by antiphase's hash with seed %lld:\n",
-			      (long long)screen->ecmp_seed);
+		strbuf_printf(
+			out, "  flows here, by %santiphase's hash with seed %lld:\n",
+			has_inferred(screen) ? "the switches' counters, or else " : "",
+			(long long)screen->ecmp_seed);
 	for (size_t i = 0; i < meeting.n; i++) {
 		const struct collision_flow *flow = &meeting.flows[i];
 
-		strbuf_printf(out, "    %s: %s > %s over %s, source port %u; ",
+		strbuf_printf(out, "    %s: %s > %s over %s, ",
 			      live_job_name(screen->live, flow->job),
 			      node(screen, flow->source),
-			      node(screen, flow->destination), node(screen, flow->via),
-			      flow->port);
+			      node(screen, flow->destination), node(screen, flow->via));
+		if (is_inferred(flow))
+			strbuf_printf(out, "inferred (%.1f standard errors); ",
+				      flow->margin);
+		else
+			strbuf_printf(out, "source port %u%s; ", flow->port,
+				      has_inferred(screen) ? " (assumed)" : "");
 		add_room(screen, flow, out);
 		strbuf_putc(out, '\n');
 	}
@@ -87,7 +107,7 @@ has_choice(const struct collisions *meeting)
 }
 
 /*
- * "A h0 > h2 and B h1 > h3 take spine0;
+ * "A h0 > h2 and B h1 > h3 (assumed) take spine0;
  *   for A there is room over spine1 (source port 1025)".
  */
 static void
@@ -99,13 +119,14 @@ add_line(const struct screen *screen, const struct collisions *meeting,
 	for (size_t i = 0; i < meeting->n; i++) {
 		const struct collision_flow *flow = &meeting->flows[i];
 
-		strbuf_printf(out, "%s%s %s > %s",
-			      i == 0               ? ""
-			      : i + 1 < meeting->n ? ", "
-						   : " and ",
-			      live_job_name(screen->live, flow->job),
-			      node(screen, flow->source),
-			      node(screen, flow->destination));
+		strbuf_printf(
+			out, "%s%s %s > %s%s",
+			i == 0               ? ""
+			: i + 1 < meeting->n ? ", "
+					     : " and ",
+			live_job_name(screen->live, flow->job),
+			node(screen, flow->source), node(screen, flow->destination),
+			has_inferred(screen) && !is_inferred(flow) ? " (assumed)" : "");
 		if (!movable && flow->room_via != TOPO_NONE)
 			movable = flow;
 	}
@@ -119,12 +140,25 @@ add_line(const struct screen *screen, const struct collisions *meeting,
 	}
 }
 
+/* What the paths in the lines rest on. */
+static void
+add_basis(const struct screen *screen, size_t n_assumed, struct strbuf *out)
+{
+	if (has_inferred(screen))
+		strbuf_puts(out, "Paths are inferred from the switches' counters.\n");
+	if (n_assumed)
+		strbuf_printf(out, "%s assumed: antiphase's hash with seed %lld.\n",
+			      has_inferred(screen) ? "Those marked are" : "Paths are",
+			      (long long)screen->ecmp_seed);
+}
+
 void
 collisions_add_all(const struct screen *screen, const struct contention *found,
 		   const struct contention_link *const *links, size_t n,
 		   struct strbuf *out)
 {
 	VEC(char *) lines = VEC_EMPTY;
+	size_t n_assumed = 0;
 
 	for (size_t i = 0; i < n && lines.n < MAX_LINES; i++) {
 		struct collisions meeting;
@@ -141,15 +175,15 @@ collisions_add_all(const struct screen *screen, const struct contention *found,
 		if (is_new) {
 			strbuf_printf(out, "%s: %s\n", links[i]->name, line.text);
 			vec_push(&lines, line.text);
+			for (size_t k = 0; k < meeting.n; k++)
+				n_assumed += !is_inferred(&meeting.flows[k]);
 		} else {
 			strbuf_free(&line);
 		}
 		collisions_fini(&meeting);
 	}
 	if (lines.n)
-		strbuf_printf(out,
-			      "Paths are assumed: antiphase's hash with seed %lld.\n",
-			      (long long)screen->ecmp_seed);
+		add_basis(screen, n_assumed, out);
 	for (size_t k = 0; k < lines.n; k++)
 		free(lines.items[k]);
 	vec_free(&lines);
@@ -166,6 +200,11 @@ put_flow(const struct screen *screen, const struct contention_link *link,
 	jsonw_str(w, "to", node(screen, flow->destination));
 	jsonw_int(w, "port", flow->port);
 	jsonw_str(w, "via", node(screen, flow->via));
+	jsonw_str(w, "basis", is_inferred(flow) ? "inferred" : "computed");
+	if (is_inferred(flow))
+		jsonw_rounded(w, "margin", flow->margin, 1);
+	else
+		jsonw_null(w, "margin");
 	jsonw_int(w, "paths", flow->n_paths);
 	jsonw_str(w, "room_via", node(screen, flow->room_via));
 	jsonw_int(w, "room_port", flow->room_port);

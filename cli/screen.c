@@ -19,6 +19,7 @@
 #include "scheduler/live/feed.h"
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
+#include "scheduler/live/path_watch.h"
 #include "scheduler/live/status.h"
 #include "topology/route.h"
 
@@ -122,7 +123,9 @@ screen_open(struct screen *screen, const struct cli_verb *verb,
 	struct err err;
 	int error, status;
 
-	*screen = (struct screen){ .verb = verb, .newest_ns = LIVE_NEVER };
+	*screen = (struct screen){ .verb = verb,
+				   .newest_ns = LIVE_NEVER,
+				   .inferred_ms = LIVE_NEVER };
 	status = set_window(screen, opts, is_watched);
 	if (status != CLI_OK)
 		return status;
@@ -138,6 +141,9 @@ screen_open(struct screen *screen, const struct cli_verb *verb,
 	if (status != CLI_OK)
 		return status;
 	screen->live = live_new(NULL);
+	if (screen->topo)
+		screen->paths =
+			path_watch_new(screen->live, screen->topo, screen->routes);
 	screen->profiler = job_profiler_new();
 	screen->since = contention_starts_new();
 	screen->newest_at_ns = screen->read_at_ns = clk_monotonic_ns();
@@ -151,6 +157,7 @@ screen_close(struct screen *screen)
 {
 	feed_close(screen->feed);
 	job_profiler_free(screen->profiler);
+	path_watch_free(screen->paths);
 	live_free(screen->live);
 	routes_free(screen->routes);
 	topo_unref(screen->topo);
@@ -194,6 +201,10 @@ take(struct screen *screen, int64_t timeout_ns, struct err *err)
 	if (live_now_ns(screen->live) != screen->newest_ns) {
 		screen->newest_ns = live_now_ns(screen->live);
 		screen->newest_at_ns = screen->read_at_ns;
+	}
+	if (screen->paths && screen->newest_ns / NS_PER_S != screen->followed_s) {
+		screen->followed_s = screen->newest_ns / NS_PER_S;
+		path_watch_follow(screen->paths);
 	}
 	return r;
 }
@@ -339,6 +350,19 @@ screen_follow(struct screen *screen, int64_t real_ns)
 }
 
 void
+screen_infer(struct screen *screen)
+{
+	int64_t now_ms = live_complete_ms(screen->live);
+
+	if (!screen->paths || now_ms == LIVE_NEVER ||
+	    (screen->inferred_ms != LIVE_NEVER &&
+	     now_ms < screen->inferred_ms + SCREEN_INFER_MS))
+		return;
+	screen->inferred_ms = now_ms;
+	screen->opts.paths = path_watch_infer(screen->paths);
+}
+
+void
 screen_find(struct screen *screen, enum contention_sort sort,
 	    struct contention *ret_found)
 {
@@ -356,6 +380,7 @@ screen_find(struct screen *screen, enum contention_sort sort,
 		screen->opts.history_ms = slowest_us > MAX_HISTORY_MS * 500
 						  ? MAX_HISTORY_MS
 						  : (uint32_t)(slowest_us / 500 + 1);
+	screen_infer(screen);
 	contention_find(screen->live, &screen->opts, ret_found);
 	contention_starts_remember(screen->since, ret_found);
 	contention_sort(ret_found, sort);

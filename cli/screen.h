@@ -16,7 +16,9 @@
 
 struct feed;
 struct live;
+struct flow_paths;
 struct job_profiler;
+struct path_watch;
 struct routes;
 struct contention_starts;
 struct strbuf;
@@ -26,6 +28,9 @@ struct topo;
 #define SCREEN_FULL_COLUMNS 80
 /* The default of scenario files. */
 #define SCREEN_ECMP_SEED 1
+
+/* Paths of flows are inferred anew after this time. */
+#define SCREEN_INFER_MS 10000
 
 struct screen_opts {
 	struct cli_list from;
@@ -69,6 +74,9 @@ struct screen {
 	struct topo *topo;             /* Owned reference; NULL: no fabric. */
 	struct routes *routes;         /* Owned. */
 	int64_t ecmp_seed;             /* Of the routes. */
+	struct path_watch *paths;      /* Owned. NULL: no fabric. */
+	int64_t followed_s;            /* Frame time of its last call. */
+	int64_t inferred_ms;           /* The same of its last inference. */
 	struct contention_opts opts;
 	uint32_t wanted_ms;              /* Of a bus, before the first answer. */
 	bool is_live;                    /* A bus; a recording has an end. */
@@ -114,6 +122,12 @@ bool screen_is_interrupted(void);
  */
 void screen_find(struct screen *screen, enum contention_sort sort,
 		 struct contention *ret_found);
+
+/*
+ * Infers the paths of flows from counters of switches, for opts.paths; at most once in
+ * SCREEN_INFER_MS of frame time.
+ */
+void screen_infer(struct screen *screen);
 
 /* Age of the data of a display that ends at 'to_ms', in nanoseconds. */
 int64_t screen_age_ns(const struct screen *screen, int64_t to_ms);

@@ -161,6 +161,7 @@ COMMANDS = [
     ("topology_path", "topology path faulty.json h0 h1", (1,), "",
      [("links", "link", 0)]),
     ("path_probe", "path --probe 127.0.0.1:9 --ports 61000-61001 --hops 1", (1,), "", []),
+    ("path_inference", f"path h0 h1 {LIVE}", (1,), "", [("flows", "job", 0)]),
     ("topology_links_of", "topology links-of fabric.json --hosts h0,h1", (0,), "",
      [("links", "link", 4)]),
     ("topology_links_of", "topology links-of fabric.json --hosts h0", (0,), "",

@@ -3,10 +3,12 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/vec.h"
 #include "scheduler/live/contention.h"
+#include "scheduler/live/flow_paths.h"
 #include "scheduler/live/traffic_map.h"
 #include "topology/collective.h"
 #include "topology/route.h"
@@ -18,6 +20,7 @@ struct search {
 	const struct live *live;
 	struct topo *topo;
 	struct routes *routes;
+	const struct flow_paths *paths; /* Or NULL. */
 	const struct contention_link *link;
 	const struct contention_link **by_link; /* Owned.  By link of the fabric. */
 	struct traffic_map_traffic *traffic;    /* Owned. */
@@ -106,16 +109,35 @@ find_room(const struct search *s, const struct contention_job *job, uint16_t por
 		best = i;
 		flow->room_via = routes_top_switch(s->routes, links, n);
 	}
-	if (flow->room_via != TOPO_NONE &&
+	if (flow->room_via != TOPO_NONE && !(flow->margin > 0) &&
 	    routes_port_of_path(s->routes, flow->source, flow->destination, port, best,
 				MAX_PORTS, n_rails, &flow->room_port) < 0)
 		flow->room_port = 0;
 }
 
+/* Writes the known or assumed path of a flow; false: none. */
+static bool
+find_path(const struct search *s, struct collision_flow *flow, uint32_t rail,
+	  uint32_t *ret_links, size_t *ret_n)
+{
+	const struct flow_path *known = flow_paths_find(
+		s->paths, flow->job, flow->source, flow->destination, rail);
+	const uint32_t *links = flow_paths_links(s->paths, flow->job, flow->source,
+						 flow->destination, rail, ret_n);
+
+	if (!links)
+		return routes_path(s->routes, flow->source, flow->destination,
+				   flow->port, ret_links, ret_n) == 0;
+	memcpy(ret_links, links, *ret_n * sizeof *links);
+	flow->margin = known->margin;
+	flow->port = 0;
+	return true;
+}
+
 /* Adds a flow of a job if it crosses the link. */
 static void
 add_flow(struct search *s, const struct contention_job *job, uint16_t port,
-	 const struct collective_flow *flow, uint16_t n_rails)
+	 const struct collective_flow *flow, uint32_t rail, uint16_t n_rails)
 {
 	uint32_t links[ROUTE_MAX_HOPS], any[ROUTE_MAX_HOPS];
 	struct collision_flow out = { .job = job->job,
@@ -124,8 +146,7 @@ add_flow(struct search *s, const struct contention_job *job, uint16_t port,
 				      .port = port };
 	size_t n, n_any;
 
-	if (routes_path(s->routes, flow->source, flow->destination, port, links, &n) <
-		    0 ||
+	if (!find_path(s, &out, rail, links, &n) ||
 	    !is_among(links, n, s->link->link) ||
 	    routes_numbered_path(s->routes, flow->source, flow->destination, port, 0,
 				 any, &n_any, &out.n_paths) < 0)
@@ -147,7 +168,8 @@ add_job(struct search *s, const struct contention_job *job)
 	    collective_make(s->topo, COLLECTIVE_RING, hosts, n_hosts, 1, &flows) == 0) {
 		for (size_t i = 0; i < flows.n; i++)
 			add_flow(s, job, (uint16_t)(s->ports[job->job] + i),
-				 &flows.flows[i], (uint16_t)flows.n_rails);
+				 &flows.flows[i], (uint32_t)i % flows.n_rails,
+				 (uint16_t)flows.n_rails);
 		collective_flows_fini(&flows);
 	}
 	free(hosts);
@@ -155,10 +177,12 @@ add_job(struct search *s, const struct contention_job *job)
 
 void
 collisions_find(const struct live *live, struct topo *topo, struct routes *routes,
-		const struct contention *found, const struct contention_link *link,
-		struct collisions *ret_collisions)
+		const struct flow_paths *paths, const struct contention *found,
+		const struct contention_link *link, struct collisions *ret_collisions)
 {
-	struct search s = { live, topo, routes, link, NULL, NULL, NULL, VEC_EMPTY };
+	struct search s = {
+		live, topo, routes, paths, link, NULL, NULL, NULL, VEC_EMPTY
+	};
 
 	*ret_collisions = (struct collisions){ 0 };
 	if (link->link == TOPO_NONE || link->from_tier == 0 || link->to_tier == 0 ||

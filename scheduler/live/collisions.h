@@ -4,9 +4,10 @@
  *
  * Jobs meet on a link between switches because hashing sends flows of both there.  This
  * lists these flows, with the paths that each could take instead.  Flows are those of
- * traffic_map.h: a ring over the hosts of a job, from an assumed source port, by the
- * hash of topology/route.h; so the list says what would explain the traffic, and is as
- * good as these assumptions.
+ * traffic_map.h: a ring over the hosts of a job. Where path_watch.h has inferred the
+ * path of a flow, that is its path; the others start from an assumed source port and take
+ * the path of the hash of topology/route.h, so for these the list is as good as these
+ * assumptions.
  *
  * Another path has room for a flow if on each of its links that the flow does not use
  * now, the highest rate of the window and the job's highest rate on the present link
@@ -22,6 +23,7 @@
 
 struct contention;
 struct contention_link;
+struct flow_paths;
 struct live;
 struct routes;
 struct topo;
@@ -34,10 +36,11 @@ struct collision_flow {
 	uint32_t source, destination; /* Hosts of the fabric. */
 	uint32_t via;                 /* routes_top_switch() of its path. */
 	uint32_t n_paths;             /* Equally short ones; 1: there is no other. */
-	uint16_t port;                /* Assumed source port. */
+	uint16_t port;                /* Assumed source port; 0: path inferred. */
+	double margin; /* Of the inference (flow_paths.h); 0: path assumed. */
 	/* The path with most room; TOPO_NONE and 0: there is none. */
 	uint32_t room_via;
-	uint16_t room_port; /* A source port that takes it; 0: unknown. */
+	uint16_t room_port; /* That takes it by the hash; 0: unknown, or inferred. */
 };
 
 struct collisions {
@@ -46,12 +49,14 @@ struct collisions {
 };
 
 /*
- * Finds the flows of the jobs on 'link', which is one of 'found'.  None if it is not
+ * Finds the flows of the jobs on 'link', which is one of 'found'.  'paths' (or NULL) are
+ * those with which it was found.  None if it is not
  * between switches, has fewer than two jobs, or if a tier of the fabric does not hash.
  * Release with collisions_fini().
  */
 void collisions_find(const struct live *live, struct topo *topo, struct routes *routes,
-		     const struct contention *found, const struct contention_link *link,
+		     const struct flow_paths *paths, const struct contention *found,
+		     const struct contention_link *link,
 		     struct collisions *ret_collisions);
 void collisions_fini(struct collisions *collisions); /* Accepts a zeroed one. */
 

@@ -235,7 +235,7 @@ contention_begin(const struct live *live, const struct contention_opts *opts)
 					.tracks = VEC_EMPTY };
 	set_window(&f->stats, &f->opts);
 	link_stats_init(&f->stats);
-	f->ground = traffic_map_begin(live, opts->topo, opts->routes);
+	f->ground = traffic_map_begin(live, opts->topo, opts->routes, opts->paths);
 	return f;
 }
 

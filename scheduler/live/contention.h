@@ -35,7 +35,8 @@
  * The worst pair has the most over t in which both are active, then the most overlap,
  * then comes first by name.
  *
- * Which of several equal paths a flow takes is assumed, not measured. If the mean of a
+ * Which of several equal paths a flow takes is assumed, unless it was inferred from
+ * counters of switches (path_watch.h). If the mean of a
  * computed link over some 100 ms is above 1.05 C, the assumption was wrong somewhere.
  *
  * With summaries only, NOW and PEAK are those of the summaries, and the rest is
@@ -50,6 +51,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct flow_paths;
 struct live;
 struct routes;
 struct topo;
@@ -64,10 +66,12 @@ struct topo;
 struct contention_opts {
 	struct topo *topo;     /* NULL: no fabric. */
 	struct routes *routes; /* With a fabric. */
-	uint32_t window_ms;    /* 0: 10000; at most what the state keeps. */
-	uint32_t history_ms;   /* Before to_ms, in CONTENTION_COLUMNS; 0: 1000. */
-	double over_frac;      /* 0: CONTENTION_OVER_FRAC. */
-	double active_frac;    /* 0: CONTENTION_ACTIVE_FRAC. */
+	/* Known paths of flows, or NULL; the others are assumed. */
+	const struct flow_paths *paths;
+	uint32_t window_ms;  /* 0: 10000; at most what the state keeps. */
+	uint32_t history_ms; /* Before to_ms, in CONTENTION_COLUMNS; 0: 1000. */
+	double over_frac;    /* 0: CONTENTION_OVER_FRAC. */
+	double active_frac;  /* 0: CONTENTION_ACTIVE_FRAC. */
 };
 
 enum contention_basis {

@@ -10,6 +10,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/sort.h"
+#include "scheduler/live/flow_paths.h"
 #include "scheduler/live/job_series.h"
 #include "scheduler/live/live.h"
 #include "scheduler/live/live_constants.h"
@@ -46,6 +47,7 @@ struct traffic_map_finder {
 	const struct live *live;
 	struct topo *topo;
 	struct routes *routes;
+	const struct flow_paths *paths; /* Or NULL. */
 	enum stage stage;
 	uint32_t n_interfaces;       /* When they were attached to links. */
 	uint32_t *tx, *rx;           /* Owned.  Links of each interface. */
@@ -335,6 +337,25 @@ add_loads(struct traffic_map_finder *f, uint32_t job, const struct flow_loads *f
 	}
 }
 
+/* Takes the links of a flow's known path, or else of its assumed ones. */
+static void
+take_path(struct traffic_map_finder *f, uint32_t job,
+	  const struct collective_flow *flow, uint32_t rail, uint16_t port,
+	  struct flow_loads *loads)
+{
+	size_t n;
+	const uint32_t *links = flow_paths_links(f->paths, job, flow->source,
+						 flow->destination, rail, &n);
+
+	if (!links) {
+		(void)routes_spread(f->routes, flow->source, flow->destination, port,
+				    take_link, loads, NULL);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		take_link(loads, links[i], 1);
+}
+
 static void
 add_job(struct traffic_map_finder *f, uint32_t job)
 {
@@ -355,8 +376,8 @@ add_job(struct traffic_map_finder *f, uint32_t job)
 
 		loads.is_first = true;
 		loads.bytes = flow->bytes;
-		(void)routes_spread(f->routes, flow->source, flow->destination,
-				    (uint16_t)(port + i), take_link, &loads, NULL);
+		take_path(f, job, flow, (uint32_t)(i % flows.n_rails),
+			  (uint16_t)(port + i), &loads);
 		if (!loads.is_first)
 			f->out_bytes[loads.firsts.items[loads.firsts.n - 1]] +=
 				flow->bytes;
@@ -476,13 +497,15 @@ add_some_jobs(struct traffic_map_finder *f)
 }
 
 struct traffic_map_finder *
-traffic_map_begin(const struct live *live, struct topo *topo, struct routes *routes)
+traffic_map_begin(const struct live *live, struct topo *topo, struct routes *routes,
+		  const struct flow_paths *paths)
 {
 	struct traffic_map_finder *f = xcalloc(1, sizeof *f);
 
 	f->live = live;
 	f->topo = topo;
 	f->routes = routes;
+	f->paths = paths;
 	return f;
 }
 

@@ -14,6 +14,7 @@
 
 #include "lib/base/vec.h"
 
+struct flow_paths;
 struct live;
 struct routes;
 struct topo;
@@ -34,13 +35,15 @@ struct traffic_map {
 
 /*
  * Finds the parts of all links, in steps of about a millisecond, as there may be very
- * many. Without a fabric 'topo' and 'routes' are NULL. Between steps frames may come,
+ * many. Without a fabric 'topo' and 'routes' are NULL. 'paths' (or NULL) has known paths
+ * of flows; the others take the paths of 'routes'. Between steps frames may come,
  * but do not call live_forget() or replace the fabric.
  */
 struct traffic_map_finder;
 
 struct traffic_map_finder *traffic_map_begin(const struct live *live, struct topo *topo,
-					     struct routes *routes);
+					     struct routes *routes,
+					     const struct flow_paths *paths);
 bool traffic_map_step(struct traffic_map_finder *finder); /* True: all are found. */
 /* Moves the map out and ends the finder; NULL: only ends it. */
 void traffic_map_end(struct traffic_map_finder *finder, struct traffic_map *ret_map);

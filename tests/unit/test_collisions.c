@@ -150,8 +150,8 @@ flows_that_meet_are_named_with_a_path_that_has_room(void **state)
 			const struct contention_link *link = &lab.found.links[i];
 			struct collisions meeting;
 
-			collisions_find(lab.live, lab.topo, lab.routes, &lab.found,
-					link, &meeting);
+			collisions_find(lab.live, lab.topo, lab.routes, NULL,
+					&lab.found, link, &meeting);
 			if (link->from_tier == 0 || link->to_tier == 0 ||
 			    link->n_jobs < 2) {
 				assert_int_equal(meeting.n, 0);
@@ -186,7 +186,7 @@ nothing_collides_where_switches_spray(void **state)
 	for (size_t i = 0; i < lab.found.n_links; i++) {
 		struct collisions meeting;
 
-		collisions_find(lab.live, lab.topo, lab.routes, &lab.found,
+		collisions_find(lab.live, lab.topo, lab.routes, NULL, &lab.found,
 				&lab.found.links[i], &meeting);
 		assert_int_equal(meeting.n, 0);
 	}

@@ -59,9 +59,12 @@ less_than_one_answer_in_100_is_wrong(void **state)
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= N_SEEDS; seed++) {
-		const struct inference_lab_opts opts = {
-			16, 8, 8, 14, 125, 100 + seed
-		};
+		const struct inference_lab_opts opts = { .n_leaves = 16,
+							 .hosts_per_leaf = 8,
+							 .n_spines = 8,
+							 .n_jobs = 14,
+							 .duration_s = 125,
+							 .seed = 100 + seed };
 		struct inference_lab lab;
 
 		inference_lab_init(&lab, &opts);
