@@ -195,6 +195,9 @@ path_watch_follow(struct path_watch *watch)
 	if (complete_ms < 0)
 		return;
 	complete_s = complete_ms / MS_PER_S;
+	/* Clocks may be anything: no second before 1970 is kept. */
+	if (span_s > complete_s)
+		span_s = complete_s;
 	attach_new(watch);
 	if (watch->end_s == NOT_YET || complete_s - watch->end_s > PATH_WATCH_SECONDS ||
 	    complete_s < watch->end_s - PATH_WATCH_SECONDS)

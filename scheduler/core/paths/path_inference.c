@@ -15,6 +15,9 @@
 /* Estimates of filters and noise, each followed by a descent. */
 #define MAX_ROUNDS 6
 
+/* Better paths that tests find, after which all tests are repeated. */
+#define MAX_BETTER 32
+
 /* Of one descent; it converges in a few. */
 #define MAX_PASSES 20
 
@@ -52,10 +55,10 @@ struct move {
 
 struct search {
 	const struct path_inference_problem *problem;
-	struct path_fit *fit;        /* Owned. */
-	VEC(struct move) moves;      /* Owned. Since the remembered paths. */
-	VEC(uint32_t) moved;         /* Owned. Scratch. */
-	size_t n_better, max_better; /* Better paths found by tests: not for ever. */
+	struct path_fit *fit;   /* Owned. */
+	VEC(struct move) moves; /* Owned. Since the remembered paths. */
+	VEC(uint32_t) moved;    /* Owned. Scratch. */
+	int n_better;           /* Of MAX_BETTER. */
 };
 
 static uint32_t
@@ -255,7 +258,7 @@ test_flow(struct search *s, uint32_t flow, struct path_inference_answer *answer)
 		path_fit_move(s->fit, flow, p);
 		descend(s, neighbors, n, flow);
 		margin = margin_of(s, &difference);
-		if (difference < -EPSILON * power && s->n_better < s->max_better) {
+		if (difference < -EPSILON * power && s->n_better < MAX_BETTER) {
 			s->n_better++;
 			path_fit_remember(s->fit);
 			free(neighbors);
@@ -334,8 +337,7 @@ path_inference_run(const struct path_inference_problem *problem,
 {
 	struct search s = { .problem = problem,
 			    .moves = VEC_EMPTY,
-			    .moved = VEC_EMPTY,
-			    .max_better = problem->n_flows };
+			    .moved = VEC_EMPTY };
 
 	s.fit = path_fit_new(problem);
 	search_paths(&s);
