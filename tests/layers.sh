@@ -6,7 +6,7 @@ set -eu
 rules='bpf: bpf
 lib/base: lib/base
 lib/daemon: lib/daemon lib/base
-lib/wire: lib bpf/events.h bpf/port_translate.h
+lib/wire: lib bpf/connect_port.h bpf/events.h bpf/port_translate.h
 topology: topology lib
 collector: collector lib bpf
 collector/series: collector/series collector/sources/source.h lib

@@ -29,6 +29,8 @@ write_row(struct jsonw *w, const struct flow_row *row)
 		  port_text_write_end(flow->destination, flow->destination_port, end));
 	jsonw_int(w, "port", ntohs(row->port));
 	jsonw_int(w, "bytes", row->bytes > MAX_BYTES ? MAX_BYTES : (int64_t)row->bytes);
+	if (row->is_opened)
+		jsonw_bool(w, "opened", true);
 	jsonw_end(w);
 }
 
@@ -87,8 +89,8 @@ static int
 read_row(const struct json_doc *doc, const struct json *at, struct flow_row *ret_row,
 	 struct err *err)
 {
-	static const char *const keys[] = { "job",  "source", "destination",
-					    "port", "bytes",  NULL };
+	static const char *const keys[] = { "job",   "source", "destination", "port",
+					    "bytes", "opened", NULL };
 	struct port_flow *flow = &ret_row->flow;
 	int64_t port, bytes;
 
@@ -99,7 +101,8 @@ read_row(const struct json_doc *doc, const struct json *at, struct flow_row *ret
 	    read_end(doc, at, "destination", flow->destination, &flow->destination_port,
 		     err) < 0 ||
 	    json_get_int(doc, at, "port", 1, UINT16_MAX, &port, err) < 0 ||
-	    json_get_int(doc, at, "bytes", 0, MAX_BYTES, &bytes, err) < 0)
+	    json_get_int(doc, at, "bytes", 0, MAX_BYTES, &bytes, err) < 0 ||
+	    json_opt_bool(doc, at, "opened", &ret_row->is_opened, err) < 0)
 		return -EINVAL;
 	ret_row->port = htons((uint16_t)port);
 	ret_row->bytes = (uint64_t)bytes;

@@ -4,16 +4,19 @@
  *
  *	{"schema":"antiphase.flows/1","host":"n1","range":"61000-61999","flows":[
  *	 {"job":"4711","source":"10.0.0.1:41000","destination":"10.0.1.1:5001",
- *	 "port":61007,"bytes":123456789}]}
+ *	 "port":61007,"bytes":123456789,"opened":true}]}
  *
  * A collector that may move flows publishes it under "flow/HOST/": the flows that the
  * host sends, with the most bytes first, and the ports that may be wire ports there
  * (optional).  'port' is the source port on the wire, 'bytes' is what the other end has
- * acknowledged since the connection began.  Pure.
+ * acknowledged since the connection began.  'opened' (optional) says that a process of
+ * the host has connected to this destination with a socket that had no port before, so
+ * the next such connection can be given one (connect_text.h).  Pure.
  */
 #ifndef LIB_WIRE_FLOW_TEXT_H
 #define LIB_WIRE_FLOW_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +35,7 @@ struct flow_row {
 	struct port_flow flow; /* True ports. */
 	uint16_t port;         /* Network's order; the flow's own: not moved. */
 	uint64_t bytes;
+	bool is_opened;
 };
 
 struct flow_rows {

@@ -60,6 +60,30 @@ port_range_has(const struct port_range *range, uint16_t port)
 	return ntohs(port) >= range->first && ntohs(port) <= range->last;
 }
 
+/* Chosen: of 1,000 ports 250 are for new connections. */
+static unsigned
+n_connect(const struct port_range *range)
+{
+	return (range->last - range->first + 1u) / 4;
+}
+
+struct port_range
+port_range_wire(const struct port_range *range)
+{
+	return (struct port_range){ range->first,
+				    (uint16_t)(range->last - n_connect(range)) };
+}
+
+struct port_range
+port_range_connect(const struct port_range *range)
+{
+	unsigned n = n_connect(range);
+
+	if (n == 0)
+		return (struct port_range){ .first = 1, .last = 0 };
+	return (struct port_range){ (uint16_t)(range->last - n + 1), range->last };
+}
+
 int
 port_range_parse(const char *text, struct port_range *ret_range, struct err *err)
 {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/rng.h"
 #include "lib/base/vec.h"
 #include "lib/wire/probe_text.h"
 #include "topology/topo.h"
@@ -27,15 +28,22 @@ struct known_port {
 	uint32_t switches[PROBE_MAX_HOPS];
 };
 
+/* What ports are for. */
+enum port_use {
+	USE_WIRE,
+	USE_CONNECT,
+	N_USES,
+};
+
 /* Source address, destination address and destination port, with their ports. */
 struct pair {
 	UT_hash_handle hh;
-	struct port_flow key; /* Its source port is 0. */
+	struct port_flow key; /* Its source port is an enum port_use. */
 	size_t n_switches;    /* Of the paths that are looked for. */
 	uint8_t hops[PROBE_MAX_HOPS];
 	size_t n_hops;
 	VEC(struct known_port) ports;
-	uint16_t next; /* Port to probe next, host's order; 0: begin with the range. */
+	unsigned n_passed;  /* Ports of the range that were asked for. */
 	int64_t since_ns;   /* Of its creation. */
 	uint64_t number;    /* Of the last order. */
 	unsigned n_tries;   /* Orders sent with this number; 0: none waits. */
@@ -232,6 +240,12 @@ find_pair(const struct path_ports *ports, const struct port_flow *key)
 	return pair;
 }
 
+static struct port_flow
+key_of(const struct port_flow *flow, enum port_use use)
+{
+	return wire_of(flow, (uint16_t)use);
+}
+
 static const struct known_port *
 find_port(const struct pair *pair, uint16_t port)
 {
@@ -313,6 +327,19 @@ add_port(struct pair *pair, uint16_t port)
 }
 
 /*
+ * Sockets of one host share its ports, so connections to different destinations are to
+ * have different ones.
+ */
+static unsigned
+begin_of(const struct pair *pair)
+{
+	uint64_t word;
+
+	memcpy(&word, pair->key.destination + 8, sizeof word);
+	return (unsigned)(rng_mix(word ^ pair->key.destination_port) >> 32);
+}
+
+/*
  * Orders the next ports of the range to be probed; first the one that the flow has.
  * Returns -EAGAIN, or -ENOENT if there are no more.
  */
@@ -322,20 +349,27 @@ probe_more(struct path_ports *ports, int64_t now_ns, struct pair *pair,
 {
 	struct port_range range;
 	size_t before = pair->ports.n;
+	bool is_wire = pair->key.source_port == USE_WIRE;
+	unsigned begin, n_ports;
 
 	if (before >= PATH_PORTS_MAX_PROBED)
 		return -ENOENT;
 	if (is_busy(ports, pair) ||
 	    !ports->options.range_of(ports->options.ctx, pair->key.source, &range))
 		return -EAGAIN;
+	range = is_wire ? port_range_wire(&range) : port_range_connect(&range);
+	n_ports = range.last + 1u - range.first; /* 0 if there are none. */
+	begin = is_wire ? 0 : begin_of(pair);
 	if (given && port_range_has(&range, given->wire.source_port) &&
 	    !find_port(pair, given->wire.source_port))
 		add_port(pair, given->wire.source_port);
-	for (unsigned port = pair->next > range.first ? pair->next : range.first;
-	     port <= range.last && pair->ports.n - before < PATH_PORTS_BATCH; port++) {
-		pair->next = (uint16_t)(port + 1); /* 0 after the last of all. */
-		if (!find_port(pair, htons((uint16_t)port)))
-			add_port(pair, htons((uint16_t)port));
+	for (; pair->n_passed < n_ports && pair->ports.n - before < PATH_PORTS_BATCH;
+	     pair->n_passed++) {
+		unsigned at = (begin + pair->n_passed) % n_ports;
+		uint16_t port = htons((uint16_t)(range.first + at));
+
+		if (!find_port(pair, port))
+			add_port(pair, port);
 	}
 	if (pair->ports.n == before)
 		return -ENOENT;
@@ -355,7 +389,7 @@ keep_known(struct pair *pair)
 		if (pair->ports.items[i].is_known)
 			pair->ports.items[n++] = pair->ports.items[i];
 	pair->ports.n = n;
-	pair->next = 0;
+	pair->n_passed = 0;
 }
 
 /* Probes are of no use until PATH_PORTS_RETRY_NS after this time. */
@@ -369,6 +403,16 @@ give_up(struct path_ports *ports, struct pair *pair, int64_t since_ns)
 }
 
 /* ---- Finding --------------------------------------------------------------------- */
+
+/* Probes are of no use now. */
+static bool
+is_resting(struct pair *pair, int64_t now_ns)
+{
+	if (pair->is_useless && now_ns - pair->useless_ns < PATH_PORTS_RETRY_NS)
+		return true;
+	pair->is_useless = false;
+	return false;
+}
 
 static int
 look(struct path_ports *ports, int64_t now_ns, struct pair *pair,
@@ -395,17 +439,17 @@ look(struct path_ports *ports, int64_t now_ns, struct pair *pair,
 	}
 	if (pair->n_tries)
 		return -EAGAIN;
-	if (pair->is_useless && now_ns - pair->useless_ns < PATH_PORTS_RETRY_NS)
+	if (is_resting(pair, now_ns))
 		return -ENOENT;
-	pair->is_useless = false;
 	return probe_more(ports, now_ns, pair, given);
 }
 
-int
-path_ports_find(struct path_ports *ports, int64_t now_ns, const struct port_flow *flow,
-		const uint32_t *switches, size_t n_switches, uint16_t *ret_port)
+/* The pair of a flow, which is made if it is not there.  0 or -errno. */
+static int
+get_pair(struct path_ports *ports, int64_t now_ns, const struct port_flow *flow,
+	 enum port_use use, size_t n_switches, struct pair **ret_pair)
 {
-	struct port_flow key = wire_of(flow, 0);
+	struct port_flow key = key_of(flow, use);
 	struct pair *pair;
 
 	if (n_switches < 1 || n_switches > PROBE_MAX_HOPS)
@@ -421,7 +465,48 @@ path_ports_find(struct path_ports *ports, int64_t now_ns, const struct port_flow
 		return -E2BIG;
 	if (!pair)
 		pair = make_pair(ports, now_ns, &key, n_switches);
-	return look(ports, now_ns, pair, flow, switches, ret_port);
+	*ret_pair = pair;
+	return 0;
+}
+
+int
+path_ports_find(struct path_ports *ports, int64_t now_ns, const struct port_flow *flow,
+		const uint32_t *switches, size_t n_switches, uint16_t *ret_port)
+{
+	struct pair *pair;
+	int rc = get_pair(ports, now_ns, flow, USE_WIRE, n_switches, &pair);
+
+	return rc < 0 ? rc : look(ports, now_ns, pair, flow, switches, ret_port);
+}
+
+size_t
+path_ports_connect(struct path_ports *ports, int64_t now_ns,
+		   const struct port_flow *flow, const uint32_t *switches,
+		   size_t n_switches, uint16_t *ret_ports, size_t max)
+{
+	struct pair *pair;
+	size_t n = 0;
+
+	if (get_pair(ports, now_ns, flow, USE_CONNECT, n_switches, &pair) < 0)
+		return 0;
+	for (size_t i = 0; i < pair->ports.n && n < max; i++)
+		if (takes(pair, &pair->ports.items[i], switches))
+			ret_ports[n++] = pair->ports.items[i].port;
+	if (n < max && !find_host(ports, pair) && !is_resting(pair, now_ns))
+		(void)probe_more(ports, now_ns, pair, NULL);
+	return n;
+}
+
+bool
+path_ports_takes(const struct path_ports *ports, const struct port_flow *flow,
+		 const uint32_t *switches, size_t n_switches)
+{
+	struct port_flow key = key_of(flow, USE_CONNECT);
+	const struct pair *pair = find_pair(ports, &key);
+	const struct known_port *port =
+		pair ? find_port(pair, flow->source_port) : NULL;
+
+	return port && pair->n_switches == n_switches && takes(pair, port, switches);
 }
 
 /* ---- Answers --------------------------------------------------------------------- */
@@ -485,9 +570,8 @@ int
 path_ports_take(struct path_ports *ports, int64_t now_ns, const char *text, size_t n,
 		struct err *err)
 {
-	struct port_flow key = { .source_port = 0 };
+	struct port_flow flow = { .source_port = 0 };
 	struct probe_message answer;
-	struct pair *pair;
 
 	if (probe_text_parse(text, n, &answer, err) < 0) {
 		ports->counts.n_refused++;
@@ -496,14 +580,18 @@ path_ports_take(struct path_ports *ports, int64_t now_ns, const char *text, size
 	if (!answer.is_answer)
 		return 0;
 	ports->counts.n_answers++;
-	memcpy(key.source, answer.source, sizeof key.source);
-	memcpy(key.destination, answer.destination, sizeof key.destination);
-	key.destination_port = answer.destination_port;
-	pair = find_pair(ports, &key);
-	if (pair && pair->n_tries && pair->number == answer.number &&
-	    pair->n_hops == answer.n_hops &&
-	    !memcmp(pair->hops, answer.hops, pair->n_hops))
-		take_answer(ports, now_ns, pair, &answer);
+	memcpy(flow.source, answer.source, sizeof flow.source);
+	memcpy(flow.destination, answer.destination, sizeof flow.destination);
+	flow.destination_port = answer.destination_port;
+	for (unsigned use = 0; use < N_USES; use++) {
+		struct port_flow key = key_of(&flow, use);
+		struct pair *pair = find_pair(ports, &key);
+
+		if (pair && pair->n_tries && pair->number == answer.number &&
+		    pair->n_hops == answer.n_hops &&
+		    !memcmp(pair->hops, answer.hops, pair->n_hops))
+			take_answer(ports, now_ns, pair, &answer);
+	}
 	return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * path_ports.h - which wire port takes which path, as probes of the hosts found it
+ * path_ports.h - which source port takes which path, as probes of the hosts found it
  *
  * The hash of switches is not known in general.  So the source host of a flow probes:
  * it sends packets with the flow's addresses and destination port, a wire port as the
@@ -8,6 +8,9 @@
  * port (lib/wire/probe_text.h, collector/paths/path_probe.h).  This module orders the
  * probes, a few ports at a time, keeps the answers by source address, destination
  * address and destination port, and gives each wire port to one flow only.
+ *
+ * Ports of new connections (port_range_connect()) are probed likewise, and kept apart:
+ * path_ports_connect() lists them, and gives them to none.
  *
  * Addresses of switches come from the fabric (topo_find_address()).  A switch without
  * addresses in the fabric, or one that does not answer, is never taken to be on a path:
@@ -85,6 +88,20 @@ void path_ports_free(struct path_ports *ports); /* Accepts NULL. */
 int path_ports_find(struct path_ports *ports, int64_t now_ns,
 		    const struct port_flow *flow, const uint32_t *switches,
 		    size_t n_switches, uint16_t *ret_port);
+
+/*
+ * Stores up to 'max' ports (network's order) with which new connections to the flow's
+ * destination take these switches, and returns their number.  If there are fewer, probes
+ * are asked for, but only while no other order waits for the host.  The flow's source
+ * port does not matter.
+ */
+size_t path_ports_connect(struct path_ports *ports, int64_t now_ns,
+			  const struct port_flow *flow, const uint32_t *switches,
+			  size_t n_switches, uint16_t *ret_ports, size_t max);
+
+/* The flow's own source port is one of those, and is known to take these switches. */
+bool path_ports_takes(const struct path_ports *ports, const struct port_flow *flow,
+		      const uint32_t *switches, size_t n_switches);
 
 /*
  * The flow no longer uses its wire port, so that others may get it.  Call it when the

@@ -249,6 +249,7 @@ random_rows_come_back(void **state)
 		row.flow.destination_port =
 			htons((uint16_t)(1 + rng_below(&rng, 65535)));
 		row.port = htons((uint16_t)(1 + rng_below(&rng, 65535)));
+		row.is_opened = rng_below(&rng, 2);
 		vec_push(&rows.rows, row);
 	}
 	for (size_t n = 0; n <= rows.rows.n; n += 100) {
@@ -268,6 +269,7 @@ random_rows_come_back(void **state)
 			assert_string_equal(a->job, b->job);
 			assert_int_equal(a->port, b->port);
 			assert_true(a->bytes == b->bytes);
+			assert_int_equal(a->is_opened, b->is_opened);
 		}
 		free(text);
 	}

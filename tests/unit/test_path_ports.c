@@ -246,11 +246,65 @@ more_ports_are_probed_until_it_is_enough(void **state)
 	assert_int_equal(find(&f, &flow, 3, &port), 0);
 	fixture_fini(&f);
 	fixture_init(&f);
-	f.range.last = 61003;
+	/* A fifth port of the range is for new connections. */
+	f.range.last = 61004;
 	assert_int_equal(path_ports_find(f.ports, 0, &flow, other, 3, &port), -EAGAIN);
 	assert_int_equal(f.order.n_ports, 4);
 	answer_with(&f, PROBE_FOUND);
 	assert_int_equal(path_ports_find(f.ports, 0, &flow, other, 3, &port), -ENOENT);
+	fixture_fini(&f);
+}
+
+/* Ports of new connections: 61750 to 61999. */
+static void
+ports_of_new_connections_are_probed_apart(void **state)
+{
+	struct fixture f;
+	struct port_flow flow = make_flow("10.0.0.1:41000", "10.0.1.1:5001");
+	uint32_t switches[3];
+	uint16_t ports[4], port;
+	size_t n, n_orders = 0;
+
+	(void)state;
+	fixture_init(&f);
+	switches[0] = f.leaves[0];
+	switches[1] = f.spines[2];
+	switches[2] = f.leaves[1];
+	/* Probes of running flows come first. */
+	assert_int_equal(find(&f, &flow, 0, &port), -EAGAIN);
+	assert_int_equal(path_ports_connect(f.ports, 0, &flow, switches, 3, ports, 4),
+			 0);
+	assert_int_equal(f.n_orders, 1);
+	answer_with(&f, PROBE_FOUND);
+	while ((n = path_ports_connect(f.ports, 0, &flow, switches, 3, ports, 4)) < 4) {
+		for (size_t i = 0; i < f.order.n_ports; i++)
+			assert_in_range(ntohs(f.order.ports[i].port), 61750, 61999);
+		assert_true(++n_orders < 10);
+		answer_with(&f, PROBE_FOUND);
+	}
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(spine_of(flow.destination, ports[i]), 2);
+		flow.source_port = ports[i];
+		assert_true(path_ports_takes(f.ports, &flow, switches, 3));
+		assert_false(path_ports_takes(f.ports, &flow, switches, 2));
+	}
+	switches[1] = f.spines[1];
+	assert_false(path_ports_takes(f.ports, &flow, switches, 3));
+	/* None is a wire port, and they are given to none. */
+	while (find(&f, &flow, 1, &port) == -EAGAIN)
+		answer_with(&f, PROBE_FOUND);
+	assert_in_range(ntohs(port), 61000, 61749);
+	assert_int_equal(path_ports_counts(f.ports).n_given, 1);
+	/* Without a fabric, or with a range that is too small, there are none. */
+	f.range.last = 61002;
+	flow = make_flow("10.0.0.1:41000", "10.0.1.1:5002");
+	n_orders = f.n_orders;
+	assert_int_equal(path_ports_connect(f.ports, 0, &flow, switches, 3, ports, 4),
+			 0);
+	assert_int_equal(f.n_orders, n_orders);
+	path_ports_forget(f.ports, NULL);
+	assert_int_equal(path_ports_connect(f.ports, 0, &flow, switches, 3, ports, 4),
+			 0);
 	fixture_fini(&f);
 }
 
@@ -534,6 +588,7 @@ main(void)
 		cmocka_unit_test(a_port_is_found_by_probes),
 		cmocka_unit_test(a_port_has_one_flow),
 		cmocka_unit_test(more_ports_are_probed_until_it_is_enough),
+		cmocka_unit_test(ports_of_new_connections_are_probed_apart),
 		cmocka_unit_test(silence_is_no_path),
 		cmocka_unit_test(an_order_without_an_answer_is_repeated),
 		cmocka_unit_test(another_fabric_needs_other_probes),

@@ -112,6 +112,36 @@ random_lists_are_read_right(void **state)
 	}
 }
 
+static void
+a_quarter_is_for_new_connections(void **state)
+{
+	static const struct {
+		struct port_range range, wire, connect;
+	} cases[] = {
+		{ { 61000, 61999 }, { 61000, 61749 }, { 61750, 61999 } },
+		{ { 61000, 61003 }, { 61000, 61002 }, { 61003, 61003 } },
+		{ { 61000, 61002 }, { 61000, 61002 }, { 1, 0 } },
+		{ { 65535, 65535 }, { 65535, 65535 }, { 1, 0 } },
+		{ { 1024, 65535 }, { 1024, 49407 }, { 49408, 65535 } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct port_range wire = port_range_wire(&cases[i].range);
+		struct port_range connect = port_range_connect(&cases[i].range);
+
+		assert_memory_equal(&wire, &cases[i].wire, sizeof wire);
+		assert_memory_equal(&connect, &cases[i].connect, sizeof connect);
+		for (unsigned port = 0; port <= UINT16_MAX; port++) {
+			uint16_t at = htons((uint16_t)port);
+
+			assert_int_equal(port_range_has(&cases[i].range, at),
+					 port_range_has(&wire, at) +
+						 port_range_has(&connect, at));
+		}
+	}
+}
+
 int
 main(void)
 {
@@ -120,6 +150,7 @@ main(void)
 		cmocka_unit_test(other_texts_are_refused),
 		cmocka_unit_test(reserved_ports_cover_the_range),
 		cmocka_unit_test(random_lists_are_read_right),
+		cmocka_unit_test(a_quarter_is_for_new_connections),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
