@@ -6,7 +6,7 @@
  *	job add NAME CGROUP		registers a control group as a job
  *	job remove NAME
  *	job list [json]
- *	port list			flows with a wire port
+ *	port list			flows with a wire port, ports of new connections
  *	port release			gives them their own ports back
  *	ping
  */
@@ -19,6 +19,7 @@
 #include "collector/daemon/daemon.h"
 #include "collector/jobs/cgroups.h"
 #include "collector/jobs/job_registry.h"
+#include "collector/paths/connect_host.h"
 #include "collector/paths/port_host.h"
 #include "collector/sources/sources.h"
 #include "lib/base/clk.h"
@@ -122,9 +123,12 @@ run_port_list(void *ctx, size_t n, char **args, struct strbuf *reply, struct err
 
 	(void)n;
 	(void)args;
-	if (rc == 0)
-		port_host_write(collector_port_host(ctx), reply);
-	return rc;
+	if (rc < 0)
+		return rc;
+	port_host_write(collector_port_host(ctx), reply);
+	if (collector_connect_host(ctx))
+		connect_host_write(collector_connect_host(ctx), reply);
+	return 0;
 }
 
 static int

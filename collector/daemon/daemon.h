@@ -21,6 +21,7 @@ struct bus_sub;
 struct cgroups;
 struct collector;
 struct collector_ports;
+struct connect_host;
 struct control;
 struct err;
 struct sources;
@@ -105,6 +106,8 @@ int collector_open_ports(struct collector *collector, struct err *err);
 int collector_join_ports(struct collector *collector, struct err *err);
 void collector_close_ports(struct collector *collector); /* Before the bus. */
 struct port_host *collector_port_host(const struct collector *collector);
+/* NULL: new connections get no ports. */
+const struct connect_host *collector_connect_host(const struct collector *collector);
 uint64_t collector_malformed_ports(const struct collector *collector);
 /* Probes of paths, and orders for probes that were refused; false: none are made. */
 bool collector_probe_stats(const struct collector *collector,

@@ -12,6 +12,7 @@
 #include "collector/jobs/event_socket.h"
 #include "collector/jobs/job_registry.h"
 #include "collector/jobs/pacer_socket.h"
+#include "collector/paths/connect_host.h"
 #include "collector/paths/path_probe.h"
 #include "collector/paths/port_host.h"
 #include "collector/series/binner.h"
@@ -398,14 +399,32 @@ write_ports(const struct collector *c, struct metrics *m)
 			collector_malformed_ports(c),
 			"Messages that were not about wire ports.");
 	metrics_counter(m, "antiphase_collector_path_probes_total", probes.n_packets,
-			"Packets sent to find out which path a wire port takes.");
+			"Packets sent to find out which path a source port takes.");
 	metrics_counter(m, "antiphase_collector_ports_probed_total",
 			probes.n_found + probes.n_unknown,
-			"Wire ports whose path was probed.");
+			"Source ports whose path was probed.");
 	metrics_counter(m, "antiphase_collector_ports_silent_total", probes.n_unknown,
-			"Probed wire ports whose path is not known.");
+			"Probed source ports whose path is not known.");
 	metrics_counter(m, "antiphase_collector_probe_orders_refused_total", n_refused,
 			"Orders to probe paths that were refused.");
+}
+
+static void
+write_connect(const struct collector *c, struct metrics *m)
+{
+	struct connect_host_stats stats = { .n_offers = 0 };
+
+	if (collector_connect_host(c))
+		connect_host_stats(collector_connect_host(c), &stats);
+	metrics_gauge(m, "antiphase_collector_connect_offers", (double)stats.n_offers,
+		      "Destinations for which new connections of a job get a source "
+		      "port.");
+	metrics_counter(m, "antiphase_collector_connect_ports_total",
+			stats.counts.n_given,
+			"New connections that got a source port of their chosen path.");
+	metrics_counter(m, "antiphase_collector_connect_ports_in_use_total",
+			stats.counts.n_in_use,
+			"Source ports for new connections that could not be bound.");
 }
 
 static void
@@ -444,6 +463,7 @@ write_metrics(const struct collector *c, enum metrics_format format, struct strb
 	write_events(c, &m);
 	write_pacers(c, &m);
 	write_ports(c, &m);
+	write_connect(c, &m);
 	write_clock(c, &m);
 	metrics_finish(&m);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ports.c - wire ports, and their paths: joins collector/paths to the bus, the loop and
- * the jobs.
+ * ports.c - wire ports, ports of new connections, and their paths: joins collector/paths
+ * to the bus, the loop and the jobs.
  *
  * Messages go out as texts at the collector's own endpoint, and come in from the
  * scheduler's, which passes on those of other hosts.  The collector subscribes to the
@@ -17,6 +17,7 @@
 
 #include "collector/daemon/daemon.h"
 #include "collector/jobs/cgroups.h"
+#include "collector/paths/connect_host.h"
 #include "collector/paths/path_probe.h"
 #include "collector/paths/port_host.h"
 #include "lib/base/alloc.h"
@@ -27,6 +28,7 @@
 #include "lib/daemon/loop.h"
 #include "lib/daemon/settings.h"
 #include "lib/wire/bus.h"
+#include "lib/wire/connect_text.h"
 #include "lib/wire/flow_text.h"
 #include "lib/wire/port_text.h"
 #include "lib/wire/probe_text.h"
@@ -41,7 +43,9 @@
 /* A topic that is of no address: what all collectors get. */
 #define TOPIC_OF_ALL PORT_TOPIC "/"
 
-_Static_assert(PROBE_TOPIC_BYTES <= PORT_TOPIC_BYTES, "a topic has room for both");
+_Static_assert(PROBE_TOPIC_BYTES <= PORT_TOPIC_BYTES &&
+		       CONNECT_TOPIC_BYTES <= PORT_TOPIC_BYTES,
+	       "a topic has room for all");
 
 struct topic {
 	char text[PORT_TOPIC_BYTES];
@@ -49,10 +53,11 @@ struct topic {
 };
 
 struct collector_ports {
-	struct port_host *host;   /* Owned. */
-	struct path_probe *probe; /* Owned. */
-	struct words interfaces;  /* Borrowed by 'host'. */
-	struct bus_sub *sub;      /* Owned. */
+	struct port_host *host;       /* Owned. */
+	struct path_probe *probe;     /* Owned. */
+	struct connect_host *connect; /* Owned; NULL: new connections get no ports. */
+	struct words interfaces;      /* Borrowed by 'host'. */
+	struct bus_sub *sub;          /* Owned. */
 	struct loop_item *probe_item;
 	VEC(struct topic) topics;
 	int64_t walked_ns, addresses_ns, reported_ns;
@@ -99,6 +104,24 @@ is_probed(void *ctx, uint16_t port)
 	const struct collector *c = ctx;
 
 	return c->ports->probe && path_probe_has_port(c->ports->probe, port);
+}
+
+static bool
+is_opened(void *ctx, const struct port_flow *flow)
+{
+	const struct collector *c = ctx;
+
+	return c->ports->connect && connect_host_is_opened(c->ports->connect, flow);
+}
+
+static void
+each_group(void *ctx, void (*found)(void *arg, uint64_t cgroup, const char *job),
+	   void *arg)
+{
+	const struct collector *c = ctx;
+
+	cgroups_scan(c->cgroups);
+	cgroups_each_job(c->cgroups, found, arg);
 }
 
 /* ---- Messages -------------------------------------------------------------------- */
@@ -164,6 +187,9 @@ on_texts(void *ctx)
 
 		if (!strncmp(topic, PROBE_TOPIC, strlen(PROBE_TOPIC)))
 			rc = take_probes(c, now_ns, text, n, &err);
+		else if (ports->connect &&
+			 !strncmp(topic, CONNECT_TOPIC, strlen(CONNECT_TOPIC)))
+			rc = connect_host_take(ports->connect, now_ns, text, n, &err);
 		else
 			rc = port_host_take(ports->host, now_ns, text, n, &err);
 		if (rc == 0)
@@ -236,6 +262,9 @@ follow_addresses(struct collector_ports *ports, int64_t now_ns)
 		want_topic(ports, text);
 		probe_text_topic_of(address, text);
 		want_topic(ports, text);
+		connect_text_topic_of(address, text);
+		if (ports->connect)
+			want_topic(ports, text);
 	}
 	freeifaddrs(list);
 	for (size_t i = 0; i < ports->topics.n; i++) {
@@ -269,6 +298,8 @@ on_tick(void *ctx, int64_t now_ns, int64_t missed)
 
 	(void)missed;
 	port_host_tick(ports->host, now_ns);
+	if (ports->connect)
+		connect_host_tick(ports->connect, now_ns);
 	if (now_ns - ports->addresses_ns >= ADDRESSES_NS)
 		follow_addresses(ports, now_ns);
 	if (now_ns - ports->reported_ns >= REPORT_NS)
@@ -276,6 +307,27 @@ on_tick(void *ctx, int64_t now_ns, int64_t missed)
 }
 
 /* ---- Interface ------------------------------------------------------------------- */
+
+/* Without it flows are moved as soon as they run. */
+static void
+open_connect(struct collector *c, const struct port_range *range)
+{
+	struct connect_host_options options = {
+		.range = *range,
+		.job_of = job_of,
+		.each_group = each_group,
+		.is_probed = is_probed,
+		.ctx = c,
+	};
+	struct err err = { 0 };
+
+	if (!c->cgroups)
+		return;
+	options.root = cgroups_root(c->cgroups);
+	if (connect_host_open(&options, &c->ports->connect, &err) < 0)
+		log_warn("ports", "new connections get no ports: %s%s%s", err.file,
+			 *err.file ? ": " : "", err.text);
+}
 
 static int
 open_host(struct collector *c, struct err *err)
@@ -287,6 +339,7 @@ open_host(struct collector *c, struct err *err)
 		.send = send_text,
 		.job_of = job_of,
 		.is_probed = is_probed,
+		.is_opened = is_opened,
 		.ctx = c,
 	};
 	int rc;
@@ -305,6 +358,8 @@ open_host(struct collector *c, struct err *err)
 	/* Counting goes on, as do flows that were moved. */
 	if (rc == 0)
 		rc = path_probe_open(send_answer, c, &ports->probe, err);
+	if (rc == 0)
+		open_connect(c, &options.range);
 	if (rc < 0)
 		log_warn("ports", "no flows are moved: %s%s%s", err->file,
 			 *err->file ? ": " : "", err->text);
@@ -355,6 +410,7 @@ collector_close_ports(struct collector *c)
 	bus_sub_close(ports->sub);
 	if (ports->probe_item)
 		loop_remove(c->loop, ports->probe_item);
+	connect_host_close(ports->connect);
 	path_probe_close(ports->probe);
 	port_host_close(ports->host);
 	words_fini(&ports->interfaces);
@@ -367,6 +423,12 @@ struct port_host *
 collector_port_host(const struct collector *c)
 {
 	return c->ports ? c->ports->host : NULL;
+}
+
+const struct connect_host *
+collector_connect_host(const struct collector *c)
+{
+	return c->ports ? c->ports->connect : NULL;
 }
 
 bool

@@ -253,10 +253,11 @@ make_ends(struct port_host *host, int64_t now_ns, struct err *err)
 					    send_message, is_open_out, is_port_used };
 	const struct port_receiver_io in = { host, put_in, remove_in, send_message,
 					     is_open_in };
-	struct port_sender_options sender = { .range = host->options.range,
+	struct port_range range = port_range_wire(&host->options.range);
+	struct port_sender_options sender = { .range = range,
 					      .wall_offset_ns =
 						      host->options.wall_offset_ns };
-	struct port_receiver_options receiver = { .range = host->options.range };
+	struct port_receiver_options receiver = { .range = range };
 	struct taking taking = { host, now_ns };
 	int rc;
 
@@ -386,6 +387,7 @@ add_row(void *ctx, const struct port_socket *socket)
 	    !host->options.job_of(host->options.ctx, socket->cgroup, row.job))
 		return;
 	row.port = port_sender_wire_port(host->sender, &row.flow);
+	row.is_opened = host->options.is_opened(host->options.ctx, &row.flow);
 	vec_push(&listing->rows.rows, row);
 }
 

@@ -34,13 +34,15 @@ struct port_host_options {
 	 */
 	const char *const *interfaces;
 	size_t n_interfaces;
-	struct port_range range;
-	int64_t wall_offset_ns; /* Wall clock minus CLOCK_MONOTONIC. */
+	struct port_range range; /* With the part for new connections. */
+	int64_t wall_offset_ns;  /* Wall clock minus CLOCK_MONOTONIC. */
 	void (*send)(void *ctx, const char *topic, const char *text);
 	/* The name of the job that a control group belongs to, or false. */
 	bool (*job_of)(void *ctx, uint64_t cgroup, char ret_name[TELE_MAX_NAME + 1]);
 	/* The port is that of a probe, which other sockets could not have. */
 	bool (*is_probed)(void *ctx, uint16_t port);
+	/* As connect_host_is_opened(). */
+	bool (*is_opened)(void *ctx, const struct port_flow *flow);
 	void *ctx;
 };
 
