@@ -21,6 +21,7 @@
  *	flow_table          TCP flows of jobs, as hosts report them (pure)
  *	path_ports          which wire port takes which path, by probes (pure)
  *	path_orders         orders that put flows on the chosen paths (pure)
+ *	connect_offers      source ports for the next connections (pure)
  *	port_relay          carries them, and messages between hosts (pure)
  *	metrics             for Prometheus; with metrics_flows
  *	api, k8s, commands  HTTP: the API, kube-scheduler's extender; commands at a socket

@@ -238,6 +238,8 @@ open_api(struct daemon *d, struct err *err)
 							.flows = d->flows,
 							.path_orders = d->path_orders,
 							.path_ports = d->path_ports,
+							.connect_offers =
+								d->connect_offers,
 							.outcomes = d->outcomes,
 							.fragmentation =
 								d->fragmentation,

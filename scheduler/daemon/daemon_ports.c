@@ -4,7 +4,7 @@
  *
  *	reports of hosts -> flow_table --+
  *	advice of jobs ------------------+-> path_orders -> port_relay -> collectors
- *	answers of probes -> path_ports -+
+ *	answers of probes -> path_ports -+-> connect_offers -----------> collectors
  */
 #include <string.h>
 
@@ -15,6 +15,7 @@
 #include "lib/wire/port_text.h"
 #include "lib/wire/probe_text.h"
 #include "scheduler/daemon/actions.h"
+#include "scheduler/daemon/connect_offers.h"
 #include "scheduler/daemon/daemon_priv.h"
 #include "scheduler/daemon/fabric_source.h"
 #include "scheduler/daemon/flow_table.h"
@@ -113,6 +114,44 @@ move(void *ctx, int64_t now_ns, const char *job, const struct port_flow *flow,
 	return port_relay_move(d->port_relay, now_ns, job, flow, port);
 }
 
+static bool
+takes(void *ctx, const struct port_flow *flow, const uint32_t *switches,
+      size_t n_switches)
+{
+	const struct daemon *d = ctx;
+
+	return path_ports_takes(d->path_ports, flow, switches, n_switches);
+}
+
+/* Of connect_offers. */
+static bool
+is_settled(void *ctx, const struct port_flow *flow)
+{
+	const struct daemon *d = ctx;
+
+	return path_orders_is_settled(d->path_orders, flow);
+}
+
+static size_t
+paths_of(void *ctx, int64_t now_ns, const char *host, const struct flow_row *row,
+	 struct path_switches *ret_paths, size_t max)
+{
+	struct daemon *d = ctx;
+
+	return path_orders_paths(d->path_orders, now_ns, d->flows, host, row, ret_paths,
+				 max);
+}
+
+static size_t
+find_connect_ports(void *ctx, int64_t now_ns, const struct port_flow *flow,
+		   const struct path_switches *path, uint16_t *ret_ports, size_t max)
+{
+	struct daemon *d = ctx;
+
+	return path_ports_connect(d->path_ports, now_ns, flow, path->switches, path->n,
+				  ret_ports, max);
+}
+
 /* Of path_ports. */
 static bool
 range_of(void *ctx, const uint8_t address[16], struct port_range *ret_range)
@@ -163,8 +202,16 @@ daemon_make_ports(struct daemon *d)
 					    .find_port = find_port,
 					    .give_port = give_port,
 					    .release_port = release_port,
+					    .takes = takes,
 					    .move = move,
 					    .ctx = d });
+	d->connect_offers = connect_offers_new(
+		&(struct connect_offers_opts){ .wishes = wishes,
+					       .is_settled = is_settled,
+					       .paths = paths_of,
+					       .find_ports = find_connect_ports,
+					       .announce = daemon_announce,
+					       .ctx = d });
 }
 
 int
@@ -198,13 +245,16 @@ daemon_tick_ports(struct daemon *d)
 	port_relay_tick(d->port_relay, now_ns);
 	flow_table_tick(d->flows, now_ns);
 	path_ports_tick(d->path_ports, now_ns);
-	if (d->announcer)
-		path_orders_tick(d->path_orders, now_ns, d->flows);
+	if (!d->announcer)
+		return;
+	path_orders_tick(d->path_orders, now_ns, d->flows);
+	connect_offers_tick(d->connect_offers, now_ns, d->flows);
 }
 
 void
 daemon_free_ports(struct daemon *d)
 {
+	connect_offers_free(d->connect_offers);
 	path_orders_free(d->path_orders);
 	path_ports_free(d->path_ports);
 	port_relay_free(d->port_relay);

@@ -16,6 +16,7 @@ struct api;
 struct bus_keys;
 struct bus_pub;
 struct commands;
+struct connect_offers;
 struct err;
 struct fabric_source;
 struct fragmentation_watch;
@@ -55,6 +56,7 @@ struct daemon {
 	struct flow_table *flows;
 	struct path_ports *path_ports;
 	struct path_orders *path_orders;
+	struct connect_offers *connect_offers;
 	struct log_limit text_limit;
 	struct pods *pods; /* NULL: there is no API server to ask. */
 	struct scheduler_metrics *metrics;

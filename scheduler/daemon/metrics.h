@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 struct actions;
+struct connect_offers;
 struct fabric_source;
 struct fragmentation_watch;
 struct flow_table;
@@ -45,6 +46,7 @@ struct scheduler_metrics_opts {
 	const struct flow_table *flows;
 	const struct path_orders *path_orders;
 	const struct path_ports *path_ports;
+	const struct connect_offers *connect_offers;
 	const struct outcomes *outcomes;
 	const struct fragmentation_watch *fragmentation;
 	const struct store *store; /* NULL: none. */

@@ -2,6 +2,7 @@
 #include "scheduler/daemon/metrics_flows.h"
 
 #include "lib/daemon/metrics.h"
+#include "scheduler/daemon/connect_offers.h"
 #include "scheduler/daemon/flow_table.h"
 #include "scheduler/daemon/metrics.h"
 #include "scheduler/daemon/path_orders.h"
@@ -32,7 +33,7 @@ write_orders(const struct scheduler_metrics_opts *opts, struct metrics *m)
 	metrics_gauge(m, "antiphase_scheduler_flows_wanted", (double)orders.n_wanted,
 		      "TCP flows for which advice has chosen a path.");
 	metrics_gauge(m, "antiphase_scheduler_flows_settled", (double)orders.n_settled,
-		      "TCP flows that use the wire port of their chosen path.");
+		      "TCP flows that are on their chosen path.");
 	metrics_counter(m, "antiphase_scheduler_path_orders_total", orders.n_orders,
 			"Orders to flows to take their chosen path.");
 	metrics_counter(m, "antiphase_scheduler_path_orders_undone_total",
@@ -51,7 +52,7 @@ write_path_ports(const struct scheduler_metrics_opts *opts, struct metrics *m)
 	struct path_ports_counts counts = path_ports_counts(opts->path_ports);
 
 	metrics_gauge(m, "antiphase_scheduler_probed_ports", (double)counts.n_probed,
-		      "Wire ports whose path is known from probes.");
+		      "Source ports whose path is known from probes.");
 	metrics_gauge(m, "antiphase_scheduler_given_ports", (double)counts.n_given,
 		      "Wire ports that are kept for flows.");
 	metrics_counter(m, "antiphase_scheduler_probe_orders_total", counts.n_orders,
@@ -63,9 +64,23 @@ write_path_ports(const struct scheduler_metrics_opts *opts, struct metrics *m)
 			"the fabric does not have.");
 }
 
+static void
+write_connect(const struct scheduler_metrics_opts *opts, struct metrics *m)
+{
+	struct connect_offers_counts counts =
+		connect_offers_counts(opts->connect_offers);
+
+	metrics_gauge(m, "antiphase_scheduler_connect_offers", (double)counts.n_offers,
+		      "Destinations for which new connections of a job are offered "
+		      "source ports.");
+	metrics_gauge(m, "antiphase_scheduler_connect_ports", (double)counts.n_ports,
+		      "Source ports that are offered to new connections.");
+}
+
 void
 metrics_write_flows(const struct scheduler_metrics_opts *opts, struct metrics *m)
 {
 	write_orders(opts, m);
 	write_path_ports(opts, m);
+	write_connect(opts, m);
 }

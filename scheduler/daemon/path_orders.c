@@ -271,19 +271,6 @@ bytes_of(const struct path_orders *orders, struct slot *slot)
 	return &slot->bytes;
 }
 
-/* The slot with the fewest bytes; the first of several. */
-static uint32_t
-choose_slot(const struct path_orders *orders, const struct slots *slots)
-{
-	uint32_t best = 0;
-
-	for (uint32_t i = 1; i < slots->n; i++)
-		if (*bytes_of(orders, &slots->items[i]) <
-		    *bytes_of(orders, &slots->items[best]))
-			best = i;
-	return best;
-}
-
 /* The switches of a slot's path, in order; 0: there is no other path. */
 static size_t
 switches_of(const struct path_orders *orders, const struct slot *slot,
@@ -299,6 +286,42 @@ switches_of(const struct path_orders *orders, const struct slot *slot,
 	for (size_t i = 0; i + 1 < n; i++)
 		ret_switches[i] = topo_link(orders->topo, links[i])->to;
 	return n - 1;
+}
+
+/* The flow's own port takes the slot's path. */
+static bool
+takes_own(const struct path_orders *orders, const struct slot *slot,
+	  const struct port_flow *flow)
+{
+	uint32_t switches[ROUTE_MAX_HOPS];
+	size_t n = switches_of(orders, slot, switches);
+
+	return n && orders->opts.takes(orders->opts.ctx, flow, switches, n);
+}
+
+/*
+ * Of the slots that the flow's own port takes, or of all if it takes none: the one with
+ * the fewest bytes, the first of several.
+ */
+static uint32_t
+choose_slot(const struct path_orders *orders, const struct slots *slots,
+	    const struct port_flow *flow)
+{
+	bool is_taken = takes_own(orders, &slots->items[0], flow);
+	uint32_t best = 0;
+
+	for (uint32_t i = 1; i < slots->n; i++) {
+		bool takes = takes_own(orders, &slots->items[i], flow);
+
+		if (takes != is_taken
+			    ? takes
+			    : *bytes_of(orders, &slots->items[i]) <
+				      *bytes_of(orders, &slots->items[best])) {
+			best = i;
+			is_taken = takes;
+		}
+	}
+	return best;
 }
 
 static int64_t
@@ -389,6 +412,11 @@ follow(struct path_orders *orders, int64_t now_ns, const char *job,
 		f->port = 0;
 		f->is_settled = f->is_leaving = false;
 	}
+	if (!f->port && row->port == row->flow.source_port &&
+	    takes_own(orders, slot, &row->flow)) {
+		f->port = row->port;
+		f->is_ours = true;
+	}
 	if (f->port && row->port == f->port) {
 		note_effect(f);
 		f->is_settled = true;
@@ -476,7 +504,7 @@ take_row(struct path_orders *orders, int64_t now_ns, const struct flow_table *fl
 		f->seen_ns = now_ns;
 	}
 	if (slots.n && f->slot == NO_SLOT) {
-		f->slot = choose_slot(orders, &slots);
+		f->slot = choose_slot(orders, &slots, &row->flow);
 		*bytes_of(orders, &slots.items[f->slot]) += row->bytes;
 	}
 	if (slots.n && slots.items[f->slot].number != WORK_HASHED)
@@ -542,6 +570,41 @@ path_orders_tick(struct path_orders *orders, int64_t now_ns,
 	/* All hosts were read: the next tick begins with the first. */
 	*orders->cursor = '\0';
 	forget(orders, now_ns);
+}
+
+size_t
+path_orders_paths(struct path_orders *orders, int64_t now_ns,
+		  const struct flow_table *flows, const char *host,
+		  const struct flow_row *row, struct path_switches *ret_paths,
+		  size_t max)
+{
+	uint32_t source = orders->topo ? topo_find_node(orders->topo, host) : TOPO_NONE;
+	struct slots slots = { NULL, 0 };
+	const struct order_job *job;
+	size_t n = 0;
+
+	if (source == TOPO_NONE)
+		return 0;
+	job = job_of(orders, now_ns, row->job);
+	if (job->wish == PATH_WISH_CHOSEN)
+		slots = slots_of_row(orders, flows, job, source, row);
+	for (uint32_t i = 0; i < slots.n && n < max; i++) {
+		const struct slot *slot = &slots.items[i];
+
+		if (slot->number == WORK_HASHED)
+			continue;
+		ret_paths[n].n = switches_of(orders, slot, ret_paths[n].switches);
+		n += ret_paths[n].n > 0;
+	}
+	return n;
+}
+
+bool
+path_orders_is_settled(const struct path_orders *orders, const struct port_flow *flow)
+{
+	const struct order_flow *f = find_flow(orders, flow);
+
+	return f && f->is_settled;
 }
 
 const char *

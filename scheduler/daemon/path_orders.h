@@ -10,7 +10,8 @@
  *   (several connections to each peer), a new connection gets the one with the fewest
  *   bytes so far, and keeps it.
  * - The wire port that takes the flow's path is asked for ('find_port', path_ports.h).  A
- *   connection that has it already gets no order.
+ *   connection that has it already gets no order; nor does one whose own port takes the
+ *   path, because it was chosen when the connection was opened (connect_offers.h).
  * - When the advice is withdrawn, connections that were moved get their own ports back.
  *   Where a job's mode stops being enforce, port_relay.h does that.
  *
@@ -32,12 +33,15 @@
 #ifndef SCHEDULER_DAEMON_PATH_ORDERS_H
 #define SCHEDULER_DAEMON_PATH_ORDERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "lib/wire/port_message.h"
+#include "topology/route.h"
 
 struct advice_path;
+struct flow_row;
 struct flow_table;
 struct path_orders;
 struct topo;
@@ -76,6 +80,9 @@ struct path_orders_opts {
 			 uint16_t *ret_port);
 	void (*give_port)(void *ctx, const struct port_flow *flow, uint16_t port);
 	void (*release_port)(void *ctx, const struct port_flow *flow);
+	/* As path_ports_takes(). */
+	bool (*takes)(void *ctx, const struct port_flow *flow, const uint32_t *switches,
+		      size_t n_switches);
 	/* As port_relay_move(). */
 	int (*move)(void *ctx, int64_t now_ns, const char *job,
 		    const struct port_flow *flow, uint16_t port);
@@ -93,6 +100,24 @@ void path_orders_set_fabric(struct path_orders *orders, struct topo *topo);
 void path_orders_tick(struct path_orders *orders, int64_t now_ns,
 		      const struct flow_table *flows);
 
+/*
+ * The paths that advice has chosen for connections of the row's job from 'host' to the
+ * row's destination: one for each advised flow, 'max' at most.  Returns their number; 0
+ * also if there is only one path.
+ */
+struct path_switches {
+	uint32_t switches[ROUTE_MAX_HOPS];
+	size_t n;
+};
+
+size_t path_orders_paths(struct path_orders *orders, int64_t now_ns,
+			 const struct flow_table *flows, const char *host,
+			 const struct flow_row *row, struct path_switches *ret_paths,
+			 size_t max);
+
+/* The flow is on its chosen path, as its host has reported. */
+bool path_orders_is_settled(const struct path_orders *orders,
+			    const struct port_flow *flow);
 /* The state of a flow: a word, "" if it has no wish. */
 const char *path_orders_state(const struct path_orders *orders,
 			      const struct port_flow *flow);

@@ -16,6 +16,7 @@
 #	live_links shared|apart|paths      apart: the uplinks have room for all hosts, so
 #	                                   that jobs do not contend; paths: see below
 #	live_slurm                         returns when six nodes are idle
+#	live_collector HOST                also restarts one
 #	live_collectors                    one per host; frames at $(lab_endpoint h0), ...
 #	live_scheduler MODE                starts a new antiphase-topology and -scheduler
 #	live_scheduler_stop
@@ -327,14 +328,19 @@ live_orders() {
 	echo "ipc://$LAB_DIR/orders.sock"
 }
 
+live_collector() {
+	local ports=()
+	[ -z "${LIVE_PATHS:-}" ] || ports=(--wire-ports "$LIVE_WIRE_PORTS"
+		--wire-ports-dir "$LAB_DIR/bpf/$1")
+	lab_collector "$1" "$1" --source bpf --interface e0 \
+		--pacer-orders "$(live_orders)" "${ports[@]}"
+}
+
 live_collectors() {
-	local host ports=()
+	local host
 	LIVE_FROM=()
 	for host in "${LIVE_HOSTS[@]}"; do
-		[ -z "${LIVE_PATHS:-}" ] || ports=(--wire-ports "$LIVE_WIRE_PORTS"
-			--wire-ports-dir "$LAB_DIR/bpf/$host")
-		lab_collector "$host" "$host" --source bpf --interface e0 \
-			--pacer-orders "$(live_orders)" "${ports[@]}" || return
+		live_collector "$host" || return
 		LIVE_FROM+=(--from "$(lab_endpoint "$host")")
 	done
 }

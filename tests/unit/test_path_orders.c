@@ -55,6 +55,7 @@ struct world {
 	bool is_silent[N_HOSTS]; /* Reports nothing. */
 	bool is_lost[MAX_FLOWS]; /* Its orders are. */
 	int find_rc;
+	bool has_connect_ports; /* Own ports take spines as wire ports do. */
 	size_t n_found, n_moves, n_moves_of_tick, n_released;
 	uint64_t revision;
 };
@@ -155,6 +156,16 @@ release_port(void *ctx, const struct port_flow *flow)
 	w->n_released++;
 }
 
+static bool
+takes(void *ctx, const struct port_flow *flow, const uint32_t *switches, size_t n)
+{
+	const struct world *w = ctx;
+	const struct live_flow *f = live_of(ctx, flow);
+
+	return w->has_connect_ports && f &&
+	       ntohs(flow->source_port) % N_SPINES == spine_of(w, f, switches, n);
+}
+
 static int
 move(void *ctx, int64_t now_ns, const char *job, const struct port_flow *flow,
      uint16_t port)
@@ -200,6 +211,7 @@ world_init(struct world *w)
 					    .find_port = find_port,
 					    .give_port = give_port,
 					    .release_port = release_port,
+					    .takes = takes,
 					    .move = move,
 					    .ctx = w });
 	path_orders_set_fabric(w->orders, w->topo);
@@ -386,6 +398,61 @@ a_flow_on_its_path_gets_no_order(void **state)
 	pass(&w, 3);
 	assert_int_equal(w.n_moves, 0);
 	assert_string_equal(state_of(&w, i), "settled");
+	world_fini(&w);
+}
+
+static void
+a_flow_whose_own_port_takes_its_path_gets_no_order(void **state)
+{
+	struct path_switches paths[8];
+	struct flow_row row = { .job = "1" };
+	struct world w;
+	size_t flows[4];
+
+	(void)state;
+	world_init(&w);
+	w.has_connect_ports = true;
+	connect_hosts(&w, 1, 3, 0, 100);
+	/* Own ports from OWN + 1 on take the spines 1, 2, 3 and 0. */
+	for (int i = 0; i < 4; i++)
+		flows[i] = connect_hosts(&w, 1, 0, 3, 100);
+	add_path(&w, 1, 0, 3, 3);
+	add_path(&w, 1, 0, 3, 1);
+	pass(&w, 3);
+	/* Those whose port fits a flow of the advice have that one. */
+	assert_string_equal(state_of(&w, flows[0]), "settled");
+	assert_int_equal(w.live[flows[0]].port, OWN + 1);
+	assert_int_equal(w.live[flows[2]].port, OWN + 3);
+	assert_true(path_orders_is_settled(w.orders, &w.live[flows[2]].flow));
+	/* The others are moved. */
+	assert_true(w.live[flows[1]].port >= FIRST_WIRE);
+	assert_true(w.live[flows[3]].port >= FIRST_WIRE);
+	assert_int_equal(w.n_moves, 2);
+	/* The paths of further connections. */
+	row.flow = w.live[flows[0]].flow;
+	assert_int_equal(
+		path_orders_paths(w.orders, w.now_ns, w.flows, "h0", &row, paths, 8),
+		2);
+	assert_int_equal(paths[0].n, 3);
+	assert_int_equal(spine_of(&w, &w.live[flows[0]], paths[0].switches, 3), 3);
+	assert_int_equal(spine_of(&w, &w.live[flows[0]], paths[1].switches, 3), 1);
+	assert_int_equal(
+		path_orders_paths(w.orders, w.now_ns, w.flows, "h0", &row, paths, 1),
+		1);
+	/* Another plan moves them, too. */
+	w.jobs[1].paths[1].number = 2;
+	w.jobs[1].revision = ++w.revision;
+	pass(&w, 3);
+	assert_int_equal(w.live[flows[0]].port % N_SPINES, 2);
+	assert_true(w.live[flows[0]].port >= FIRST_WIRE);
+	/* Without the advice nothing is left of it. */
+	w.jobs[1].wish = PATH_WISH_NONE;
+	assert_int_equal(
+		path_orders_paths(w.orders, w.now_ns, w.flows, "h0", &row, paths, 8),
+		0);
+	pass(&w, 3);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(w.live[flows[i]].port, OWN + 1 + i);
 	world_fini(&w);
 }
 
@@ -721,6 +788,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(flows_take_the_paths_of_their_job),
 		cmocka_unit_test(a_flow_on_its_path_gets_no_order),
+		cmocka_unit_test(a_flow_whose_own_port_takes_its_path_gets_no_order),
 		cmocka_unit_test(what_advice_does_not_name_is_left_alone),
 		cmocka_unit_test(several_connections_use_several_paths),
 		cmocka_unit_test(withdrawn_paths_are_undone),
