@@ -71,7 +71,7 @@ are_ready() {
 }
 
 is_for_new() {
-	[ "$port" -ge $FIRST ] && [ "$port" -le $LAST ]
+	[ "$port" -ge "$FIRST" ] && [ "$port" -le "$LAST" ]
 }
 
 is_drawn() {
