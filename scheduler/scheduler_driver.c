@@ -53,6 +53,7 @@ sched_job_fini(struct sched_job *job)
 	free(job->required);
 	free(job->excluded);
 	free(job->preferred);
+	free(job->features);
 	free(job->reason);
 	free(job->comment);
 	free(job->record);

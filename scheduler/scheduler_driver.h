@@ -43,6 +43,7 @@ struct sched_job {
 	char *required;  /* Hostlist of its pin, or "". */
 	char *excluded;  /* Likewise. */
 	char *preferred; /* Features that it prefers in its nodes, or "". */
+	char *features;  /* Features that it requires of them, or "". */
 	char *reason;    /* Why it waits, in the scheduler's words, or "". */
 	char *comment;   /* The user's declaration; hostile. */
 	char *record;    /* Our record (AdminComment), if the driver knows it. */
@@ -50,6 +51,8 @@ struct sched_job {
 	int64_t eligible_us; /* Earliest start, wall clock; 0: now. */
 	int64_t start_us;    /* Of a running one; else 0. */
 	uint32_t n_restarts; /* Requeues. */
+	bool can_requeue;    /* The scheduler may stop it and start it again. */
+	bool is_movable;     /* Its user allows that for a move. */
 	bool is_gated;       /* Held back until eligible_us for our answer. */
 	bool is_pinned;      /* By us, PLACE or PREFER: UNPIN takes it back. */
 };

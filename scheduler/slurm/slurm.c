@@ -192,7 +192,7 @@ start_query(struct slurm *slurm, enum slurm_query_kind kind)
 {
 	static const char *const jobs[] = { "-h", "-a", "-r", NULL };
 	static const char *const excluded[] = {
-		"-h", "-a", "-r", "-t", "PD", "-o", SLURM_EXCLUDED_FORMAT, NULL,
+		"-h", "-a", "-r", "-t", "PD,R", "-o", SLURM_EXCLUDED_FORMAT, NULL,
 	};
 	static const char *const nodes[] = { "-h", "-a", "-N", "-o", SLURM_NODES_FORMAT,
 					     NULL };

@@ -33,6 +33,8 @@ enum job_field {
 	JOB_ELIGIBLE,
 	JOB_START,
 	JOB_RESTARTS,
+	JOB_REQUEUE,
+	JOB_FEATURES,
 	JOB_RECORD,
 	JOB_COMMENT,
 	JOB_NAME,
@@ -40,10 +42,10 @@ enum job_field {
 };
 
 static const char *const names[N_JOB_FIELDS] = {
-	"JobArrayID", "JobID",        "State",     "NumNodes",   "NodeList",
-	"Reason",     "PriorityLong", "ReqNodes",  "Prefer",     "Partition",
-	"UserName",   "EligibleTime", "StartTime", "RestartCnt", "admin_comment",
-	"Comment",    "Name",
+	"JobArrayID", "JobID",         "State",     "NumNodes",   "NodeList",
+	"Reason",     "PriorityLong",  "ReqNodes",  "Prefer",     "Partition",
+	"UserName",   "EligibleTime",  "StartTime", "RestartCnt", "Requeue",
+	"Feature",    "admin_comment", "Comment",   "Name",
 };
 
 /* States of squeue -O State, and our states. */
@@ -265,16 +267,19 @@ make_job(char *id, enum sched_job_state state, const struct slurm_piece fields[]
 		.required = slurm_piece_value(fields[JOB_REQUIRED]),
 		.excluded = xstrdup(""),
 		.preferred = slurm_piece_value(fields[JOB_PREFERRED]),
+		.features = slurm_piece_value(fields[JOB_FEATURES]),
 		.reason = slurm_piece_value(fields[JOB_REASON]),
 		.comment = slurm_piece_value(fields[JOB_COMMENT]),
 		.record = slurm_piece_value(fields[JOB_RECORD]),
 		.priority = (int64_t)number_of(fields[JOB_PRIORITY], INT64_MAX / 16),
 		.eligible_us = read_time_us(fields[JOB_ELIGIBLE]),
 		.n_restarts = (uint32_t)number_of(fields[JOB_RESTARTS], UINT32_MAX),
+		.can_requeue = number_of(fields[JOB_REQUEUE], UINT32_MAX) > 0,
 	};
 
 	if (state == SCHED_RUNNING || state == SCHED_ENDING)
 		job.start_us = read_time_us(fields[JOB_START]);
+	job.is_movable = slurm_comment_has(job.comment, SLURM_MOVABLE);
 	job.is_gated = is_gated(&job, at_us);
 	job.is_pinned = slurm_record_has(job.record, SLURM_PINNED) ||
 			slurm_record_has(job.record, SLURM_PREFERRED);
@@ -510,6 +515,27 @@ bool
 slurm_is_het_id(const char *id)
 {
 	return is_id(id, '+');
+}
+
+bool
+slurm_comment_has(const char *comment, const char *word)
+{
+	static const char divider[] = " \t,;";
+	const char *ours = strcasestr(comment, SLURM_COMMENT);
+
+	if (!ours)
+		return false;
+	ours += strlen(SLURM_COMMENT);
+	while (*ours) {
+		size_t n;
+
+		ours += strspn(ours, divider);
+		n = strcspn(ours, divider);
+		if (n == strlen(word) && strncasecmp(ours, word, n) == 0)
+			return true;
+		ours += n;
+	}
+	return false;
 }
 
 bool

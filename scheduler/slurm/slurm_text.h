@@ -32,6 +32,13 @@ struct strbuf;
 #define SLURM_GATE_RECORD "antiphase:v1;gate"
 #define SLURM_GATE_UNTIL  ";until="
 
+/*
+ * What users say in a job's comment: words behind this, in any case, divided by blanks,
+ * commas or semicolons ("antiphase: movable iter_us=255000 comm_us=102000").
+ */
+#define SLURM_COMMENT "antiphase:"
+#define SLURM_MOVABLE "movable"
+
 /* The marks in the record of a job that we pinned, hard or softly. */
 #define SLURM_PINNED    "pinned"
 #define SLURM_PREFERRED "preferred"
@@ -42,7 +49,9 @@ struct strbuf;
 /* Appends "SQUEUE_FORMAT2=..." for 'squeue -h -a -r' and slurm_read_jobs(). */
 void slurm_jobs_format(const char *mark, struct strbuf *out);
 
-/* For 'squeue -h -a -r -t PD -o', which alone has this field; slurm_read_excluded(). */
+/*
+ * For 'squeue -h -a -r -t PD,R -o', which alone has this field; slurm_read_excluded().
+ */
 #define SLURM_EXCLUDED_FORMAT "%i|%x|"
 
 /* For 'sinfo -h -a -N -o' and slurm_read_nodes(). */
@@ -73,7 +82,7 @@ void slurm_reader_free(struct slurm_reader *reader); /* Accepts NULL. */
 int slurm_reader_step(struct slurm_reader *reader, struct err *err);
 void slurm_reader_take(struct slurm_reader *reader, struct sched_snapshot *snapshot);
 
-/* Sets the excluded nodes of the waiting jobs of 'snapshot'. 0, or -EINVAL. */
+/* Sets the excluded nodes of the jobs of 'snapshot'. 0, or -EINVAL. */
 int slurm_read_excluded(const char *text, size_t n, struct sched_snapshot *snapshot,
 			struct err *err);
 
@@ -113,6 +122,8 @@ bool slurm_is_job_id(const char *id);
 /* "4711+0", a part of a heterogeneous job: only its comments can be changed. */
 bool slurm_is_het_id(const char *id);
 
+/* Whether a user's comment has that word for us. */
+bool slurm_comment_has(const char *comment, const char *word);
 /* Whether our record has that word: "pinned" in "antiphase:v1;shift_us=1;pinned". */
 bool slurm_record_has(const char *record, const char *word);
 

@@ -34,7 +34,7 @@ TOKEN = "0123456789abcdef0123"
 STORE_PROFILE = 2
 DRAW = random.Random(1)
 SQUEUE = r"""#!/bin/sh
-case $* in *' -t PD '*) exit 0;; esac
+case $* in *' -t PD,R '*) exit 0;; esac
 mark=${SQUEUE_FORMAT2#*:}; mark=${mark%%,*}
 sed "s/@/$mark/g" "${0%/*}/jobs" "${0%/*}/waiting"
 """
@@ -69,7 +69,7 @@ def make_slurm(folder, jobs):
     for name, text in (("squeue", SQUEUE), ("sinfo", SINFO), ("scontrol", SCONTROL)):
         put(folder + "/" + name, text, 0o755)
     put(folder + "/jobs", "".join(
-        "%d@%d@RUNNING@%d@%s@None@1@@(null)@train@u@2026-01-01T00:00:00@N/A@0@(null)@@j@\n" %
+        "%d@%d@RUNNING@%d@%s@None@1@@(null)@train@u@2026-01-01T00:00:00@N/A@0@1@(null)@(null)@@j@\n" %
         (number + 1, number + 1, n, hosts_of(start, n)) for number, start, n in jobs))
     put(folder + "/waiting", "")
     put(folder + "/nodes", "".join("h%d|idle|train|4|||\n" % i for i in range(HOSTS)))
@@ -178,7 +178,7 @@ def arrive(daemon, folder, number):
     put(folder + "/log", "")
     gate = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(time.time() + 30))
     put(folder + "/waiting",
-        "%d@%d@PENDING@4@@BeginTime@1@@(null)@new@u@%s@N/A@0@antiphase:v1;gate@"
+        "%d@%d@PENDING@4@@BeginTime@1@@(null)@new@u@%s@N/A@0@1@(null)@antiphase:v1;gate@"
         "antiphase: iter_us=120000 comm_us=30000@j@\n" % (number, number, gate))
     began = time.time()
     daemon.ask("POST", "/api/v1/poke", {})

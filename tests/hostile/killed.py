@@ -9,11 +9,11 @@ import time
 from common import ROOT, RUNNING, Scheduler, verdict, wait_for
 
 SQUEUE = r"""#!/bin/sh
-case $* in *' -t PD '*) exit 0;; esac
+case $* in *' -t PD,R '*) exit 0;; esac
 mark=${SQUEUE_FORMAT2#*:}; mark=${mark%%,*}
 sed "s/@/$mark/g" "${0%/*}/jobs"
 """
-JOB = ("17@17@PENDING@2@@BeginTime@1@%s@(null)@train@u@%s@N/A@0@antiphase:v1;%s@"
+JOB = ("17@17@PENDING@2@@BeginTime@1@%s@(null)@train@u@%s@N/A@0@1@(null)@antiphase:v1;%s@"
        "antiphase: iter_us=120000 comm_us=30000@j@\n")
 SINFO = """#!/bin/sh
 for i in 0 1 2 3; do echo "h$i|idle|train|4|||"; done

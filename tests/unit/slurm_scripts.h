@@ -20,7 +20,7 @@
  */
 #define SCRIPTS_SQUEUE                                  \
 	"#!/bin/sh\n"                                   \
-	"case $* in *' -t PD '*) exit 0;; esac\n"       \
+	"case $* in *' -t PD,R '*) exit 0;; esac\n"     \
 	"mark=${SQUEUE_FORMAT2#*:}; mark=${mark%%,*}\n" \
 	"sed \"s/@/$mark/g\" \"${0%/*}/jobs\"\n"
 

@@ -25,7 +25,7 @@
 
 #define WAITS(id, required, eligible, record)                                        \
 	id "@" id "@PENDING@2@@None@1@" required "@(null)@train@u@" eligible "@N/A@" \
-	   "0@antiphase:v1;" record "@@name@\n"
+	   "0@1@(null)@antiphase:v1;" record "@@name@\n"
 #define JOBS                                           \
 	WAITS("11", "", "2099-01-01T00:00:00", "gate") \
 	WAITS("12", "n[1-2]", "N/A", "pinned")         \

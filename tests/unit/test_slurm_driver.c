@@ -33,22 +33,22 @@
 
 #define WAITS(id, n, required, prefer, record)                  \
 	id "@" id "@PENDING@" n "@@None@1@" required "@" prefer \
-	   "@train@u@N/A@N/A@0@" record "@@name@\n"
+	   "@train@u@N/A@N/A@0@1@(null)@" record "@@name@\n"
 /* The end of the gate, 2099-01-01T00:00:00. */
 #define GATE "antiphase:v1;gate;until=4070908800"
 #define WAITS_UNTIL(eligible, required, record)                              \
 	"17@17@PENDING@2@@BeginTime@1@" required "@(null)@train@u@" eligible \
-	"@N/A@0@" record "@@name@\n"
-#define JOBS                                                                      \
-	WAITS("11", "2", "", "(null)", "(null)")                                  \
-	WAITS("12", "2", "n[1-2]", "(null)", "(null)")                            \
-	WAITS("13", "2", "n[1-2]", "(null)", "antiphase:v1;shift_us=1;pinned")    \
-	WAITS("14", "2", "", "AP14", "antiphase:v1;preferred")                    \
-	WAITS("15", "2", "", "theirs", "(null)")                                  \
-	"16@16@RUNNING@2@n[3-4]@None@1@@(null)@train@u@N/A@N/A@0@(null)@@name@\n" \
-	"17@17@PENDING@2@@BeginTime@1@@(null)@train@u@2099-01-01T00:00:00@N/A@0@" \
-	"antiphase:v1;gate@@name@\n"                                              \
-	"18+1@19@RUNNING@2@n[3-4]@None@1@@(null)@train@u@N/A@N/A@0@(null)@@name@\n"
+	"@N/A@0@1@(null)@" record "@@name@\n"
+#define JOBS                                                                               \
+	WAITS("11", "2", "", "(null)", "(null)")                                           \
+	WAITS("12", "2", "n[1-2]", "(null)", "(null)")                                     \
+	WAITS("13", "2", "n[1-2]", "(null)", "antiphase:v1;shift_us=1;pinned")             \
+	WAITS("14", "2", "", "AP14", "antiphase:v1;preferred")                             \
+	WAITS("15", "2", "", "theirs", "(null)")                                           \
+	"16@16@RUNNING@2@n[3-4]@None@1@@(null)@train@u@N/A@N/A@0@1@(null)@(null)@@name@\n" \
+	"17@17@PENDING@2@@BeginTime@1@@(null)@train@u@2099-01-01T00:00:00@N/A@0@1@(null)@" \
+	"antiphase:v1;gate@@name@\n"                                                       \
+	"18+1@19@RUNNING@2@n[3-4]@None@1@@(null)@train@u@N/A@N/A@0@1@(null)@(null)@@name@\n"
 #define NODES                                                      \
 	"n1|idle|train|4|fast|fast|\nn2|idle|train|4|fast|fast|\n" \
 	"n3|allocated|train|4|||\nn4|down*|train|4|||\n"
@@ -282,7 +282,7 @@ what_its_user_asked_for_since_the_last_look_stands(void **state)
 		{ SCHED_PLACE, WAITS_UNTIL("2099-01-01T00:00:00", "n1", GATE), -ESTALE,
 		  "asked for nodes n1" },
 		{ SCHED_PLACE,
-		  "17@17@RUNNING@2@n[3-4]@None@1@@(null)@train@u@N/A@N/A@0@" GATE
+		  "17@17@RUNNING@2@n[3-4]@None@1@@(null)@train@u@N/A@N/A@0@1@(null)@" GATE
 		  "@@name@\n",
 		  -ESTALE, "begun meanwhile" },
 		{ SCHED_PLACE, "", -ENOENT, "no job 17" },

@@ -15,7 +15,7 @@
 
 #define WAITS(id, own, required, eligible, record)                                    \
 	id "@" own "@PENDING@2@@None@1@" required "@(null)@train@u@" eligible "@N/A@" \
-	   "0@" record "@@name@\n"
+	   "0@1@(null)@" record "@@name@\n"
 #define LATE "2099-01-01T00:00:00"
 #define GATE "antiphase:v1;gate"
 #define JOBS                                                                         \
@@ -23,7 +23,7 @@
 	WAITS("12", "12", "n[1-2]", "N/A", "(null)")                                 \
 	WAITS("13", "13", "n[1-2]", "N/A", "antiphase:v1;shift_us=1;pinned")         \
 	WAITS("15", "15", "", LATE, GATE)                                            \
-	"16@16@RUNNING@2@n[3-4]@None@1@n[3-4]@(null)@train@u@N/A@N/A@0@"             \
+	"16@16@RUNNING@2@n[3-4]@None@1@n[3-4]@(null)@train@u@N/A@N/A@0@1@(null)@"    \
 	"antiphase:v1;pinned@@name@\n" WAITS("17", "17", "n1", LATE, GATE ";pinned") \
 		WAITS("20_1", "20", "", LATE, GATE)                                  \
 			WAITS("20_2", "20", "", LATE, GATE)

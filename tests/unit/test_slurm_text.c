@@ -13,13 +13,13 @@
 
 #define MARK   "~q0123456789abcdef~"
 #define AT_US  1795222800000000 /* 2026-11-21T01:00:00Z */
-#define FIELDS 17
+#define FIELDS 19
 
 /* A row as squeue writes it, of fields in the order of SQUEUE_FORMAT2. */
 struct row {
 	const char *id, *local_id, *state, *n_nodes, *nodes, *reason, *priority,
 		*required, *preferred, *partition, *user, *eligible, *start, *restarts,
-		*record, *comment, *name;
+		*requeue, *features, *record, *comment, *name;
 };
 
 static const struct row plain = {
@@ -37,6 +37,8 @@ static const struct row plain = {
 	.eligible = "N/A",
 	.start = "N/A",
 	.restarts = "0",
+	.requeue = "1",
+	.features = "(null)",
 	.record = "(null)",
 	.comment = "(null)",
 	.name = "name",
@@ -49,8 +51,8 @@ add_row(struct strbuf *text, const struct row *row)
 		row->id,        row->local_id,  row->state,    row->n_nodes,
 		row->nodes,     row->reason,    row->priority, row->required,
 		row->preferred, row->partition, row->user,     row->eligible,
-		row->start,     row->restarts,  row->record,   row->comment,
-		row->name,
+		row->start,     row->restarts,  row->requeue,  row->features,
+		row->record,    row->comment,   row->name,
 	};
 
 	for (int i = 0; i < FIELDS; i++)
@@ -120,6 +122,67 @@ a_running_job_is_read(void **state)
 	assert_false(job->is_gated || job->is_pinned);
 	sched_snapshot_fini(&snapshot);
 	sched_snapshot_fini(&snapshot);
+}
+
+/* What a job's user and its partition allow. */
+static void
+a_job_is_movable_if_its_comment_says_so(void **state)
+{
+	static const struct {
+		const char *comment;
+		bool is_movable;
+	} cases[] = {
+		{ "antiphase: movable", true },
+		{ "antiphase:movable", true },
+		{ "Antiphase: Movable", true },
+		{ "antiphase: iter_us=255000 comm_us=102000, movable", true },
+		{ "project x; antiphase: movable;iter_us=255000", true },
+		{ "movable", false },
+		{ "movable antiphase: off", false },
+		{ "antiphase: unmovable", false },
+		{ "antiphase: movable=no", false },
+		{ "antiphase:", false },
+		{ "(null)", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct row row = plain;
+		struct sched_snapshot snapshot;
+
+		row.comment = cases[i].comment;
+		snapshot = look_at(&row);
+		assert_int_equal(snapshot.jobs[0].is_movable, cases[i].is_movable);
+		sched_snapshot_fini(&snapshot);
+	}
+}
+
+static void
+requeueing_and_required_features_are_read(void **state)
+{
+	static const struct {
+		const char *requeue, *features;
+		bool can_requeue;
+		const char *expected;
+	} cases[] = {
+		{ "1", "(null)", true, "" },
+		{ "0", "fast&gpu", false, "fast&gpu" },
+		{ "", "", false, "" },
+		{ "nonsense", "(null)", false, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct row row = plain;
+		struct sched_snapshot snapshot;
+
+		row.requeue = cases[i].requeue;
+		row.features = cases[i].features;
+		snapshot = look_at(&row);
+		assert_int_equal(snapshot.jobs[0].can_requeue, cases[i].can_requeue);
+		assert_string_equal(snapshot.jobs[0].features, cases[i].expected);
+		sched_snapshot_fini(&snapshot);
+	}
 }
 
 static void
@@ -551,6 +614,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_format_has_a_field_a_column),
 		cmocka_unit_test(a_running_job_is_read),
+		cmocka_unit_test(a_job_is_movable_if_its_comment_says_so),
+		cmocka_unit_test(requeueing_and_required_features_are_read),
 		cmocka_unit_test(names_cannot_end_a_field_or_a_row),
 		cmocka_unit_test(what_was_not_asked_for_is_refused_as_a_whole),
 		cmocka_unit_test(no_jobs_are_no_error),
