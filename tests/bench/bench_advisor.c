@@ -7,11 +7,12 @@
  * slots and 25,600 directed links, of which 5,120 are between switches.  10,000 jobs of
  * 2 to 8 hosts with one slot each, packed in runs of neighboring hosts from a random
  * start, so that many straddle leaves.  Then jobs arrive, are ranked, placed best, and
- * solved with their neighbors, while others leave.
+ * solved with their neighbors, while others leave.  At the end, moves of jobs are sought.
  *
  * Then the same with jobs that are scattered, and arrivals of up to 64 hosts, which no
  * leaf has; and these on 512 leaves of 32 hosts with 16 uplinks, at the rate of a host.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 #include "lib/base/rng.h"
 #include "lib/base/stats.h"
 #include "scheduler/core/advise/advise.h"
+#include "scheduler/core/advise/moves_search.h"
 #include "scheduler/core/advisor/advisor.h"
 #include "scheduler/core/workload/workload.h"
 #include "topology/gen.h"
@@ -34,6 +36,7 @@
 #define EVENTS    60
 #define MAX_STEPS 2000
 #define LOOKS     40 /* At most, after an event. */
+#define MOVES     40
 #define EVENT_NS  INT64_C(10000000000)
 
 static void
@@ -233,6 +236,35 @@ run_events(struct advisor *advisor, const struct size *size, struct rng *rng)
 	say("a component solved anew", step_ms, n_steps);
 }
 
+/* Other hosts for running jobs, all of which may move: one search a job. */
+static void
+seek_moves(struct advisor *advisor, const struct size *size, struct rng *rng)
+{
+	size_t n_jobs = size->n_jobs + EVENTS, n_found = 0;
+	struct moves_job *jobs = xcalloc(n_jobs, sizeof *jobs);
+	double seek_ms[MOVES];
+
+	for (uint32_t j = 0; j < n_jobs; j++)
+		if (advisor_job(advisor, j))
+			jobs[j] = (struct moves_job){ .weight = 1,
+						      .left_s = 36000,
+						      .cost_s = NAN,
+						      .is_movable = true };
+	for (size_t i = 0; i < MOVES; i++) {
+		uint32_t job = (uint32_t)rng_below(rng, size->n_jobs);
+		struct moves_step step = { .n_jobs = 0 };
+		int64_t t_ns = clk_cpu_ns();
+
+		n_found += advisor_find_move(advisor, job, jobs, n_jobs, NULL, 2,
+					     &step) > 0;
+		seek_ms[i] = ms_since(t_ns);
+		moves_step_fini(&step);
+	}
+	say("a move of one job sought", seek_ms, MOVES);
+	printf("  %zu of %d would pay\n", n_found, MOVES);
+	free(jobs);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -261,6 +293,7 @@ main(int argc, char **argv)
 		if (sizes[i].is_solved)
 			solve_all(advisor);
 		run_events(advisor, &sizes[i], &rng);
+		seek_moves(advisor, &sizes[i], &rng);
 		advisor_free(advisor);
 	}
 	getrusage(RUSAGE_SELF, &usage);

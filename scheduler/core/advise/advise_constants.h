@@ -120,6 +120,8 @@
 #define MOVES_MAX_RACKS   16
 #define MOVES_PLACES      4
 #define MOVES_PLACE_TRIES 60
+/* The same for one job of the advisor, whose loop waits: tens of milliseconds. */
+#define MOVES_ONLINE_TRIES 60
 /* Steps that are predicted before the best one is taken, and steps of one advice. */
 #define MOVES_PREDICTED 3
 #define MOVES_MAX_STEPS 8

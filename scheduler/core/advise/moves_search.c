@@ -226,7 +226,8 @@ search_init(struct moves_state *s, struct place *place, const struct moves_job *
 		for (uint32_t i = 0; i < moves_work_of(s, j)->n_hosts_wanted; i++)
 			moves_counts_of(s, j)[place->leaf_group[hosts[i]]]++;
 		s->before[j] = place_bound(place, j);
-		if (jobs[j].is_movable && s->before[j] > 1 + COLD)
+		if (jobs[j].is_movable && s->before[j] > 1 + COLD &&
+		    (!opts->job || *opts->job == j))
 			vec_push(&s->hot,
 				 ((struct moves_hot){
 					 j, jobs[j].weight * (1 - 1 / s->before[j]) }));
@@ -273,11 +274,18 @@ moves_search(struct place *place, const struct moves_job *jobs,
 }
 
 void
+moves_step_fini(struct moves_step *step)
+{
+	for (uint32_t k = 0; k < step->n_jobs; k++)
+		free(step->hosts[k]);
+	*step = (struct moves_step){ .n_jobs = 0 };
+}
+
+void
 moves_steps_fini(struct moves_steps *steps)
 {
 	for (size_t i = 0; i < steps->n; i++)
-		for (uint32_t k = 0; k < steps->items[i].n_jobs; k++)
-			free(steps->items[i].hosts[k]);
+		moves_step_fini(&steps->items[i]);
 	free(steps->items);
 	*steps = (struct moves_steps){ 0 };
 }

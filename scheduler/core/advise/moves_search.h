@@ -52,6 +52,8 @@ struct moves_opts {
 	uint32_t n_allowed; /* Running jobs that a step may move. */
 	size_t n_tries;     /* 0: default. */
 	size_t n_max;       /* Steps to return, each for another job; 0: one. */
+	/* Borrowed: only steps for this job, with another one at most; NULL: for all. */
+	const uint32_t *job;
 };
 
 /*
@@ -61,6 +63,7 @@ struct moves_opts {
  */
 void moves_search(struct place *place, const struct moves_job *jobs,
 		  const struct moves_opts *opts, struct moves_steps *ret_steps);
+void moves_step_fini(struct moves_step *step);    /* Accepts zeros. */
 void moves_steps_fini(struct moves_steps *steps); /* Accepts zeros. */
 
 #endif

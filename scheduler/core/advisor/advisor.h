@@ -37,6 +37,8 @@
 #include "scheduler/core/control/steer.h"
 
 struct advisor;
+struct moves_job;
+struct moves_step;
 struct topo;
 struct work_job;
 
@@ -196,5 +198,22 @@ struct advisor_ranking {
 int advisor_rank(const struct advisor *advisor, uint32_t job, const bool *allowed,
 		 struct advisor_ranking *ret_ranking);
 void advisor_ranking_fini(struct advisor_ranking *ranking); /* Accepts a zeroed one. */
+
+/* ---- Moves ----------------------------------------------------------------------- */
+
+/*
+ * Seeks a step of advise/moves_search.h that moves the running job 'job', alone or with
+ * another one.  The bill is by prediction: of the jobs around the old and the new hosts,
+ * each as slow as its advice leaves it, or as it would be without shifts if that is
+ * less.  So what shifts and paths have solved is not moved.
+ *
+ * 'jobs'[n_jobs] is by number, zero for numbers without a running job, as are the numbers
+ * from n_jobs on; 'allowed' as for advisor_rank(); 'n_allowed' is how many jobs may move.  Returns 1 and the step, to be
+ * released with moves_step_fini(); 0 if no move pays, or its effect cannot be predicted;
+ * or -ENOENT.
+ */
+int advisor_find_move(struct advisor *advisor, uint32_t job,
+		      const struct moves_job *jobs, size_t n_jobs, const bool *allowed,
+		      uint32_t n_allowed, struct moves_step *ret_step);
 
 #endif

@@ -10,6 +10,7 @@
  *	advisor_view.c      the published advice of a job
  *	advisor_solve.c     one component solved again with advise.h
  *	advisor_rank.c      places of a waiting job
+ *	advisor_moves.c     other hosts of a running job
  *	advisor.c           jobs, and steps
  *
  * Each uses those above it.
@@ -159,6 +160,15 @@ void advisor_publish(struct advisor *advisor, uint32_t job,
 void advisor_publish_again(struct advisor *advisor, uint32_t job);
 /* Forgets a job's advice, but not its revision. */
 void advisor_unpublish(struct advisor_job *job);
+
+/* ---- advisor_rank.c ---- */
+
+/*
+ * Sets free slots as the scheduler reports them, none where 'allowed' [hosts] is false;
+ * returns the old ones for advisor_reset_slots().
+ */
+int64_t *advisor_set_slots(const struct advisor *advisor, const bool *allowed);
+void advisor_reset_slots(const struct advisor *advisor, int64_t *were);
 
 /* ---- advisor_solve.c ---- */
 

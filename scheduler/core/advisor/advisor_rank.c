@@ -35,9 +35,8 @@ advisor_ranking_fini(struct advisor_ranking *ranking)
 
 /* ---- Free slots ------------------------------------------------------------------ */
 
-/* Sets free slots as the scheduler reports them; returns the old ones. */
-static int64_t *
-set_free_slots(const struct advisor *advisor, const bool *allowed)
+int64_t *
+advisor_set_slots(const struct advisor *advisor, const bool *allowed)
 {
 	size_t n;
 	const uint32_t *hosts = topo_hosts(advisor->topo, &n);
@@ -55,8 +54,8 @@ set_free_slots(const struct advisor *advisor, const bool *allowed)
 	return were;
 }
 
-static void
-reset_free_slots(const struct advisor *advisor, int64_t *were)
+void
+advisor_reset_slots(const struct advisor *advisor, int64_t *were)
 {
 	size_t n;
 	const uint32_t *hosts = topo_hosts(advisor->topo, &n);
@@ -220,8 +219,8 @@ advisor_rank(const struct advisor *advisor, uint32_t job, const bool *allowed,
 	if (job >= advisor->jobs.n || !advisor->jobs.items[job]->name ||
 	    place_routed_job(advisor->place, job))
 		return -ENOENT;
-	were = set_free_slots(advisor, allowed);
+	were = advisor_set_slots(advisor, allowed);
 	rc = rank_places(advisor, job, ret_ranking);
-	reset_free_slots(advisor, were);
+	advisor_reset_slots(advisor, were);
 	return rc;
 }
