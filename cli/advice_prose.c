@@ -154,24 +154,25 @@ saw_declared(const struct advice_doc_job *job, struct strbuf *text)
 }
 
 static const char *
-shares_text(const struct advice_doc_job *job)
+shares_text(const struct advice_doc *doc, const struct advice_doc_job *job)
 {
 	if (strcmp(job->reason, reason_name(REASON_PLACED_APART)) == 0)
 		return "Packed as usual it would share";
 	if (strcmp(job->reason, reason_name(REASON_ROUTED_APART)) == 0)
 		return "On hashed paths it would share";
-	if (job->is_moved)
+	if (job->is_moved && !doc->is_live)
 		return "On its new hosts it will share";
 	return "It shares";
 }
 
 static void
-saw_links(const struct advice_doc_job *job, struct strbuf *text)
+saw_links(const struct advice_doc *doc, const struct advice_doc_job *job,
+	  struct strbuf *text)
 {
 	const struct advice_doc_link *worst = &job->links[0];
 
 	strbuf_printf(text, "%s %zu link%s whose jobs can exceed %s, the worst %s (",
-		      shares_text(job), job->n_links, plural(job->n_links),
+		      shares_text(doc, job), job->n_links, plural(job->n_links),
 		      job->n_links == 1 ? "it" : "them", worst->name);
 	if (worst->capacity_gbps > 0)
 		strbuf_printf(text, "%.0f Gb/s, ", worst->capacity_gbps);
@@ -192,7 +193,7 @@ put_saw(const struct advice_doc *doc, const struct advice_doc_job *job,
 	else
 		saw_declared(job, &text);
 	if (job->n_links > 0)
-		saw_links(job, &text);
+		saw_links(doc, job, &text);
 	if (job->slowdown_before > 1 + NO_GAIN)
 		strbuf_printf(&text,
 			      "Without advice, its iterations should take %.2f times "
@@ -295,6 +296,8 @@ put_advice(const struct advice_doc *doc, const struct advice_doc_job *job,
 	} else if (doc->is_live) {
 		if (job->n_places)
 			advise_places(job, &text);
+		if (job->is_moved)
+			advise_move(job, &text);
 		advice_paths_put(job, &text);
 		if (job->pacing)
 			advise_shift(doc, job, &text);

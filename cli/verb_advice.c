@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/advice_moves.h"
 #include "cli/scheduler_advice.h"
 #include "cli/scheduler_api.h"
 #include "cli/screen.h"
@@ -108,6 +109,7 @@ print_table(const struct args *args, const struct advice_doc *doc)
 	table_fini(&t);
 	if (n_places)
 		puts("* best placement for a waiting job");
+	advice_moves_print(doc, stdout);
 	printf("%zu of %zu jobs have advice; 'antiphase explain JOB' "
 	       "gives the reasons.\n",
 	       count_advised(doc), doc->n_jobs);

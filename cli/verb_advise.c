@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/advice_moves.h"
 #include "cli/advice_request.h"
 #include "cli/advice_svg.h"
 #include "cli/advise_k8s.h"
@@ -90,28 +91,6 @@ print_jobs(const struct advice_doc *doc, FILE *out)
 	table_fini(&t);
 }
 
-/* The bills of the moved jobs; those of two jobs that move together once. */
-static void
-print_moves(const struct advice_doc *doc, FILE *out)
-{
-	for (size_t j = 0; j < doc->n_jobs; j++) {
-		const struct advice_doc_job *job = &doc->jobs[j];
-		const struct advice_doc_move *move = &job->move;
-		struct strbuf from = STRBUF_EMPTY;
-
-		if (!job->is_moved)
-			continue;
-		hostlist_fold(move->from, move->n_from, &from);
-		fprintf(out, "+ %s moves from %s%s%s and loses %.0f s", job->name,
-			from.text, *move->with ? ", with " : "", move->with,
-			move->lost_s);
-		fprintf(out,
-			"; goodput in weight x s: cost %.0f, gain %.0f; pays back in %.0f s\n",
-			move->goodput_lost_s, move->goodput_gained_s, move->payback_s);
-		strbuf_free(&from);
-	}
-}
-
 static void
 print_links(const struct advice_doc *doc, bool all, FILE *out)
 {
@@ -160,7 +139,7 @@ print_text(const struct advice_doc *doc, bool all_links, FILE *out)
 	}
 	if (any_placed)
 		fprintf(out, "* placed by this advice\n");
-	print_moves(doc, out);
+	advice_moves_print(doc, out);
 	if (n_flows)
 		fprintf(out,
 			"%zu flow%s of %zu job%s take%s another path than by hashing: "

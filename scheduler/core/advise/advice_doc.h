@@ -100,13 +100,15 @@ struct advice_doc_job {
 	struct advice_doc_path *paths; /* Owned.  Of flows whose path is chosen. */
 	size_t n_paths;
 
+	bool is_moved; /* 'move' is known. */
+	struct advice_doc_move move;
+	/* Owned.  'n_hosts' of them, 0 if it must wait; live only those of a move. */
+	const char **hosts;
+
 	/* Only in antiphase.advice/1. */
-	const char **hosts; /* Owned.  'n_hosts' of them, 0 if it must wait. */
 	bool placed_by_us;
 	int64_t jitter_us;
 	size_t n_connections; /* To each peer; at least 1. */
-	bool is_moved;        /* 'move' is known. */
-	struct advice_doc_move move;
 
 	/* Only in antiphase.job_advice/1. */
 	int64_t at_us, valid_until_us; /* Wall clock. */

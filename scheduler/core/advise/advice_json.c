@@ -85,6 +85,20 @@ put_live_paths(struct jsonw *w, const struct advice_doc_job *job)
 	jsonw_end(w);
 }
 
+/* The move of a job, if it is moved.  In a file, "hosts" of the job are the new ones. */
+static void
+put_move(struct jsonw *w, const struct advice_doc_job *job, bool is_live)
+{
+	if (!job->is_moved)
+		return;
+	jsonw_object(w, "move");
+	put_names(w, "from", job->move.from, job->move.n_from);
+	if (is_live)
+		put_names(w, "to", job->hosts, job->n_hosts);
+	put_fields(w, &job->move, move_fields, N(move_fields));
+	jsonw_end(w);
+}
+
 static void
 put_file_job(struct jsonw *w, const struct advice_doc_job *job)
 {
@@ -94,12 +108,7 @@ put_file_job(struct jsonw *w, const struct advice_doc_job *job)
 	put_fields(w, job, file_job_fields, N(file_job_fields));
 	put_fields(w, job, connections_field, N(connections_field));
 	put_paths(w, job->paths, job->n_paths);
-	if (job->is_moved) {
-		jsonw_object(w, "move");
-		put_names(w, "from", job->move.from, job->move.n_from);
-		put_fields(w, &job->move, move_fields, N(move_fields));
-		jsonw_end(w);
-	}
+	put_move(w, job, false);
 	jsonw_str(w, "reason", job->reason);
 	jsonw_str(w, "text", job->text);
 	jsonw_str(w, "remedy", job->remedy);
@@ -153,6 +162,7 @@ advice_json_put_job(const struct advice_doc_job *job, struct jsonw *w)
 		}
 		jsonw_end(w);
 	}
+	put_move(w, job, true);
 	if (job->is_ranked)
 		advice_json_put_ranking(job, w);
 }

@@ -261,6 +261,18 @@ read_path(const struct reader *r, const struct json *object, void *item)
 			  &path->n_hashed_jobs);
 }
 
+/* A move that begins and ends on as many hosts as the job has. */
+static int
+check_move(const struct reader *r, const struct json *at,
+	   const struct advice_doc_job *job, size_t n_to)
+{
+	if (job->move.n_from == job->n_hosts && n_to == job->n_hosts)
+		return 0;
+	return json_fail(r->json, at, r->err,
+			 "a move from %zu hosts to %zu; expected as many",
+			 job->move.n_from, n_to);
+}
+
 /* A job that is not moved has no "move". */
 static int
 read_move(const struct reader *r, const struct json *object, struct advice_doc_job *job)
@@ -276,11 +288,7 @@ read_move(const struct reader *r, const struct json *object, struct advice_doc_j
 	    read_names(r, at, "from", &job->move.from, &job->move.n_from) < 0 ||
 	    read_fields(r, at, move_fields, N(move_fields), &job->move) < 0)
 		return -EINVAL;
-	if (job->move.n_from != job->n_hosts)
-		return json_fail(r->json, at, r->err,
-				 "a move from %zu hosts to %zu; expected as many",
-				 job->move.n_from, job->n_hosts);
-	return 0;
+	return check_move(r, at, job, job->n_hosts);
 }
 
 /* Ignores the file's text and remedy: this program has its own. */
@@ -453,6 +461,25 @@ read_outcome(const struct reader *r, const struct json *object,
 					 &outcome->gain_error, NULL) == 0;
 }
 
+/* The same of the daemon, which names the new hosts. */
+static int
+read_live_move(const struct reader *r, const struct json *object,
+	       struct advice_doc_job *job)
+{
+	const struct json *at = json_find(object, "move");
+	size_t n_to;
+
+	job->is_moved = at;
+	if (!at)
+		return 0;
+	if (json_as_object(r->json, at, r->err) < 0 ||
+	    read_names(r, at, "from", &job->move.from, &job->move.n_from) < 0 ||
+	    read_names(r, at, "to", &job->hosts, &n_to) < 0 ||
+	    read_fields(r, at, move_fields, N(move_fields), &job->move) < 0)
+		return -EINVAL;
+	return check_move(r, at, job, n_to);
+}
+
 static int
 read_live_job(const struct reader *r, const struct json *object, void *item)
 {
@@ -472,6 +499,8 @@ read_live_job(const struct reader *r, const struct json *object, void *item)
 		return -EINVAL;
 	job->has_gain = json_find(object, "gain_low") && json_find(object, "gain_high");
 	job->is_ranked = json_find(object, "places");
+	if (read_live_move(r, object, job) < 0)
+		return -EINVAL;
 	read_outcome(r, object, &job->outcome);
 	if (job->at_us > r->doc->at_us)
 		r->doc->at_us = job->at_us;
