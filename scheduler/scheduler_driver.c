@@ -8,7 +8,7 @@
 
 const char *const sched_action_names[] = {
 	[SCHED_PLACE] = "place", [SCHED_PREFER] = "prefer", [SCHED_LET_GO] = "let_go",
-	[SCHED_UNPIN] = "unpin", [SCHED_RECORD] = "record",
+	[SCHED_UNPIN] = "unpin", [SCHED_RECORD] = "record", [SCHED_REQUEUE] = "requeue",
 };
 
 /* ---- Drivers -------------------------------------------------------------------------- */

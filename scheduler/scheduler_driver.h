@@ -55,6 +55,7 @@ struct sched_job {
 	bool is_movable;     /* Its user allows that for a move. */
 	bool is_gated;       /* Held back until eligible_us for our answer. */
 	bool is_pinned;      /* By us, PLACE or PREFER: UNPIN takes it back. */
+	bool is_queued;      /* It waits for nodes, and for nothing else. */
 };
 
 enum sched_node_state {
@@ -97,20 +98,27 @@ const struct sched_node *sched_find_node(const struct sched_snapshot *snapshot,
 					 const char *name);
 
 enum sched_action_kind {
-	SCHED_PLACE,  /* Pin to 'nodes', let it start now, write 'record'. */
-	SCHED_PREFER, /* The same softly: other nodes are possible. */
-	SCHED_LET_GO, /* Start now anywhere; write 'record'. */
-	SCHED_UNPIN,  /* Undo PLACE and PREFER of a waiting job. */
-	SCHED_RECORD, /* Write 'record' alone; running jobs, too. */
+	SCHED_PLACE,   /* Pin to 'nodes', let it start now, write 'record'. */
+	SCHED_PREFER,  /* The same softly: other nodes are possible. */
+	SCHED_LET_GO,  /* Start now anywhere; write 'record'. */
+	SCHED_UNPIN,   /* Undo PLACE and PREFER of a waiting job. */
+	SCHED_RECORD,  /* Write 'record' alone; running jobs, too. */
+	SCHED_REQUEUE, /* Stop a running job, which waits then as if it were new. */
 };
 
-extern const char *const sched_action_names[]; /* "place", ..., "let_go", "unpin". */
+/* "place", ..., "let_go", "unpin", "record", "requeue". */
+extern const char *const sched_action_names[];
 
 struct sched_action {
 	enum sched_action_kind kind;
 	const char *job;    /* Borrowed until sched_act() returns, as all here. */
-	const char *nodes;  /* Hostlist; PLACE and PREFER. */
+	const char *nodes;  /* Hostlist; PLACE and PREFER, and what follows REQUEUE. */
 	const char *record; /* NULL: unchanged. */
+	/*
+	 * PLACE, LET_GO: after our REQUEUE.  They also end the scheduler's own delay of
+	 * the job.
+	 */
+	bool is_requeued;
 };
 
 /* Called from the loop. */
@@ -157,6 +165,10 @@ void sched_poll(struct sched_driver *driver);
  * job is queried once more, alone, before its change: if it is no longer gated, or its
  * user has asked for nodes meanwhile, nothing is changed, and observer.done() gets
  * -EALREADY (LET_GO) or -ESTALE (PLACE, PREFER).
+ *
+ * REQUEUE is for a running job that can be requeued, is movable, is no task of an array,
+ * and whose nodes its user has not chosen.  That is queried once more, too.  The job is
+ * never held: it starts by itself after the scheduler's delay, whatever follows.
  */
 int sched_act(struct sched_driver *driver, const struct sched_action *action,
 	      uint64_t *ret_ticket, struct err *err);

@@ -5,7 +5,8 @@
  * Each is one 'scontrol update' of the job, so that Slurm applies all of it or nothing.
  * Only PREFER first gives the nodes a feature, "AP" and the job's id, which is removed
  * when the job has started. A gated job is queried once more, alone, before its change,
- * so that a start time or nodes that its user gave since the last poll are kept. One
+ * so that a start time or nodes that its user gave since the last poll are kept. So is a
+ * job before REQUEUE ('scontrol requeue'), and when it gets its place afterwards. One
  * command runs at a time, so that changes of a job are made in the order of their
  * requests.
  *
@@ -23,8 +24,8 @@
 #include "lib/daemon/child.h"
 #include "scheduler/slurm/slurm_priv.h"
 
-static const char *const kind_names[] = { "place", "prefer", "let go", "un-pin",
-					  "record" };
+static const char *const kind_names[] = { "place",  "prefer", "let go",
+					  "un-pin", "record", "requeue" };
 
 /* ---- Records --------------------------------------------------------------------- */
 
@@ -78,6 +79,8 @@ new_record(const struct sched_job *job, const struct sched_action *action)
 		break;
 	case SCHED_RECORD:
 		break;
+	case SCHED_REQUEUE:
+		return NULL;
 	}
 	/* The mark stays. */
 	if (slurm_record_has(job->record, SLURM_PINNED))
@@ -133,7 +136,9 @@ slurm_act(struct sched_driver *driver, const struct sched_action *action,
 	op->job = xstrdup(action->job);
 	op->nodes = action->nodes ? xstrdup(action->nodes) : NULL;
 	op->record = new_record(job, action);
-	op->starts_now = job->is_gated &&
+	op->is_requeued = action->is_requeued;
+	op->eligible_us = job->eligible_us;
+	op->starts_now = (job->is_gated || op->is_requeued) &&
 			 (action->kind == SCHED_PLACE || action->kind == SCHED_PREFER ||
 			  action->kind == SCHED_LET_GO);
 	op->was_placed = slurm_record_has(job->record, SLURM_PINNED);
@@ -150,7 +155,7 @@ slurm_act(struct sched_driver *driver, const struct sched_action *action,
 
 /* In the order in which they run. */
 enum command {
-	ASK_JOB,      /* A gated job: is it still gated? */
+	ASK_JOB,      /* Is it as it was? */
 	ASK_NODES,    /* PREFER: the present features of the nodes. */
 	CHANGE_NODES, /* One for each item of 'changes'. */
 	CHANGE_JOB,
@@ -159,7 +164,7 @@ enum command {
 static enum command
 next_command(const struct slurm_op *op)
 {
-	if (op->starts_now && !op->is_job_asked)
+	if (slurm_act_asks(op) && !op->is_job_asked)
 		return ASK_JOB;
 	if (op->kind == SCHED_PREFER && !op->is_cleaning && !op->are_nodes_asked)
 		return ASK_NODES;
@@ -209,6 +214,12 @@ job_update(const struct slurm_op *op, struct update *update)
 	bool places = op->kind == SCHED_PLACE, prefers = op->kind == SCHED_PREFER;
 	bool undoes = places || prefers || op->kind == SCHED_UNPIN;
 
+	if (op->kind == SCHED_REQUEUE) {
+		update_add(update, "requeue", "");
+		update_add(update, op->job, "");
+		free(feature);
+		return;
+	}
 	update_add(update, "update", "");
 	update_add(update, "jobid=", op->job);
 	if (places || (undoes && op->was_placed))

@@ -16,6 +16,8 @@
 #include "scheduler/slurm/slurm_priv.h"
 
 #define MAX_RECORD 900 /* Slurm's own limit is 1024. */
+/* Two starts of a job that differ by less are the same. */
+#define SAME_START_US INT64_C(1000000)
 
 /* Whether all nodes of a list exist, and their number. */
 struct node_check {
@@ -80,12 +82,33 @@ check_record(const char *record, struct err *err)
 	return 0;
 }
 
+/* Whether a running job can be stopped for other nodes, as its user allows. */
+static int
+check_requeue(const struct sched_job *job, struct err *err)
+{
+	const char *why = NULL;
+
+	if (job->state != SCHED_RUNNING)
+		why = "does not run any more";
+	else if (strchr(job->id, '_'))
+		why = "is a task of an array";
+	else if (!job->is_movable)
+		why = "is not marked movable";
+	else if (!job->can_requeue)
+		why = "cannot be requeued";
+	else if (*job->required && !slurm_record_has(job->record, SLURM_PINNED))
+		why = "has the nodes that its user asked for";
+	return why ? err_set(err, NULL, 0, 0, "job %s %s", job->id, why) : 0;
+}
+
 /* Whether the job's state allows it, and its user has not decided otherwise. */
 static int
 check_job(const struct sched_job *job, enum sched_action_kind kind, struct err *err)
 {
 	if (kind == SCHED_RECORD)
 		return 0;
+	if (kind == SCHED_REQUEUE)
+		return check_requeue(job, err);
 	if (job->state != SCHED_WAITING)
 		return err_set(err, NULL, 0, 0,
 			       "job %s does not wait any more: it cannot be %s",
@@ -135,10 +158,13 @@ slurm_act_check(struct slurm *slurm, const struct sched_action *action,
 	r = check_job(job, action->kind, err);
 	if (r == 0)
 		r = check_record(action->record, err);
-	if (r == 0 && (action->kind == SCHED_PLACE || action->kind == SCHED_PREFER))
+	if (r == 0 && (action->kind == SCHED_PLACE || action->kind == SCHED_PREFER ||
+		       action->kind == SCHED_REQUEUE))
 		r = check_nodes(slurm, job, action->nodes, err);
+	if (r == 0 && action->is_requeued && job->n_restarts == 0)
+		r = err_set(err, NULL, 0, 0, "job %s was not requeued", job->id);
 	if (r == 0 && action->kind == SCHED_LET_GO && !job->is_gated &&
-	    !action->record) {
+	    !action->record && !action->is_requeued) {
 		err_set(err, NULL, 0, 0, "job %s is not held back", job->id);
 		r = -EALREADY;
 	}
@@ -146,7 +172,13 @@ slurm_act_check(struct slurm *slurm, const struct sched_action *action,
 	return r;
 }
 
-/* ---- Second check of gated jobs --------------------------------------------------- */
+/* ---- Second check ----------------------------------------------------------------- */
+
+bool
+slurm_act_asks(const struct slurm_op *op)
+{
+	return op->starts_now || op->kind == SCHED_REQUEUE;
+}
 
 int
 slurm_act_ask_job(struct slurm *slurm, struct slurm_op *op,
@@ -166,6 +198,19 @@ slurm_act_ask_job(struct slurm *slurm, struct slurm_op *op,
 	return r;
 }
 
+/*
+ * By the gate; or by Slurm, because we have requeued it.  A start that was set since the
+ * last poll is its user's wish.
+ */
+static bool
+is_held_back(const struct slurm_op *op, const struct sched_job *job)
+{
+	if (op->is_requeued)
+		return job->n_restarts > 0 &&
+		       job->eligible_us <= op->eligible_us + SAME_START_US;
+	return job->is_gated;
+}
+
 /* Whether the change can be made in the job's present state. */
 static int
 recheck_job(const struct slurm_op *op, const struct sched_job *job, struct err *err)
@@ -174,12 +219,14 @@ recheck_job(const struct slurm_op *op, const struct sched_job *job, struct err *
 		err_set(err, NULL, 0, 0, "Slurm has no job %s any more", op->job);
 		return -ENOENT;
 	}
-	if (job->state == SCHED_WAITING && job->is_gated &&
+	if (op->kind == SCHED_REQUEUE)
+		return check_job(job, op->kind, err) == 0 ? 0 : -ESTALE;
+	if (job->state == SCHED_WAITING && is_held_back(op, job) &&
 	    check_job(job, op->kind, err) == 0)
 		return 0;
 	if (job->state != SCHED_WAITING)
 		err_set(err, NULL, 0, 0, "it has begun meanwhile");
-	else if (!job->is_gated)
+	else if (!is_held_back(op, job))
 		err_set(err, NULL, 0, 0, "it is not held back by the gate any more");
 	return op->kind == SCHED_LET_GO ? -EALREADY : -ESTALE;
 }

@@ -76,9 +76,11 @@ struct slurm_op {
 	uint64_t ticket;
 	enum sched_action_kind kind;
 	char *job, *nodes, *record;     /* Owned; record NULL: as it is. */
-	bool starts_now;                /* The gate is to be opened. */
+	bool starts_now;                /* The gate, or Slurm's delay, is to end. */
+	bool is_requeued;               /* It is Slurm's delay, */
+	int64_t eligible_us;            /* until then. */
 	bool was_placed, was_preferred; /* By us: to undo or to replace. */
-	bool is_job_asked;          /* With 'starts_now': the job was queried again. */
+	bool is_job_asked; /* With 'starts_now', or REQUEUE: the job was queried again. */
 	bool are_nodes_asked;       /* PREFER: the nodes' present features are known. */
 	char mark[SLURM_MARK_SIZE]; /* Of that query. */
 	int64_t asked_us;           /* Likewise; wall clock. */
@@ -136,12 +138,14 @@ int slurm_run(struct slurm *slurm, const char *program, const char *const *words
 /* Whether a change is possible by the last poll: 0 and the job, or as sched_act(). */
 int slurm_act_check(struct slurm *slurm, const struct sched_action *action,
 		    const struct sched_job **ret_job, struct err *err);
+/* Whether the job is queried once more before its change. */
+bool slurm_act_asks(const struct slurm_op *op);
 /* Queries the job alone, by 'squeue'; as slurm_run(). */
 int slurm_act_ask_job(struct slurm *slurm, struct slurm_op *op,
 		      void (*done)(void *ctx, const struct child_result *result),
 		      void *ctx, struct err *err);
 /*
- * Reads the answer: 0 if the job is still gated and the change is possible; -EALREADY
+ * Reads the answer: 0 if the job is as it was and the change is possible; -EALREADY
  * (LET_GO) or -ESTALE if not, -ENOENT if the job is gone, or -EINVAL.
  */
 int slurm_act_recheck(struct slurm_op *op, const char *text, size_t n, struct err *err);

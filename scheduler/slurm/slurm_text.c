@@ -250,6 +250,20 @@ is_gated(const struct sched_job *job, int64_t at_us)
 	return away_us >= -1000000 && away_us <= 1000000;
 }
 
+/* Whether nodes are all that it waits for, by the reasons of Slurm's main scheduler. */
+static bool
+is_queued(const struct sched_job *job, int64_t at_us)
+{
+	static const char *const reasons[] = { "", "Resources", "Priority", NULL };
+
+	if (job->state != SCHED_WAITING || job->eligible_us > at_us)
+		return false;
+	for (size_t i = 0; reasons[i]; i++)
+		if (strcmp(job->reason, reasons[i]) == 0)
+			return true;
+	return false;
+}
+
 /* Makes a job from its fields; the id is valid. */
 static struct sched_job
 make_job(char *id, enum sched_job_state state, const struct slurm_piece fields[],
@@ -281,6 +295,7 @@ make_job(char *id, enum sched_job_state state, const struct slurm_piece fields[]
 		job.start_us = read_time_us(fields[JOB_START]);
 	job.is_movable = slurm_comment_has(job.comment, SLURM_MOVABLE);
 	job.is_gated = is_gated(&job, at_us);
+	job.is_queued = is_queued(&job, at_us);
 	job.is_pinned = slurm_record_has(job.record, SLURM_PINNED) ||
 			slurm_record_has(job.record, SLURM_PREFERRED);
 	return job;

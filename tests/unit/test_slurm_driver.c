@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
@@ -169,7 +170,7 @@ static int
 act(struct lab *lab, enum sched_action_kind kind, const char *job, const char *nodes,
     const char *record)
 {
-	const struct sched_action action = { kind, job, nodes, record };
+	const struct sched_action action = { kind, job, nodes, record, false };
 	struct err err = { .line = 0 };
 	uint64_t ticket;
 	int r = sched_act(lab->driver, &action, &ticket, &err);
@@ -351,6 +352,200 @@ features_that_no_job_waits_for_are_taken_away(void **state)
 	assert_sent(&lab, "update nodename=n2 AvailableFeatures= ActiveFeatures=\n");
 	assert_sent(&lab,
 		    "update nodename=n3 AvailableFeatures=APU ActiveFeatures=APU\n");
+	close_lab(&lab);
+}
+
+/* A running job of two nodes, and a requeued one, by what matters for moves. */
+#define RUNS(id, required, requeue, record, comment)                         \
+	id "@" id "@RUNNING@2@n[3-4]@None@1@" required "@(null)@train@u@N/A" \
+	   "@N/A@0@" requeue "@(null)@" record "@" comment "@name@\n"
+#define REQUEUED(eligible, restarts, required)                               \
+	"19@19@PENDING@2@@BeginTime@1@" required "@(null)@train@u@" eligible \
+	"@N/A@" restarts "@1@(null)@(null)@antiphase: movable@name@\n"
+#define MOVABLE "antiphase: movable"
+
+static int
+act_requeued(struct lab *lab, enum sched_action_kind kind, const char *nodes)
+{
+	const struct sched_action action = { kind, "19", nodes,
+					     nodes ? "antiphase:v1;moved" : NULL,
+					     true };
+	struct err err = { .line = 0 };
+	uint64_t ticket;
+
+	return sched_act(lab->driver, &action, &ticket, &err);
+}
+
+static void
+a_movable_job_is_requeued_by_one_call(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	open_lab(&lab, 100000, 0);
+	put(&lab, "jobs",
+	    RUNS("19", "", "1", "(null)", MOVABLE)
+		    RUNS("20", "n[3-4]", "1", "antiphase:v1;pinned", MOVABLE));
+	run_until_looks(&lab, 1);
+	put(&lab, "log", "");
+	assert_int_equal(act(&lab, SCHED_REQUEUE, "19", "n[1-2]", NULL), 0);
+	assert_int_equal(act(&lab, SCHED_REQUEUE, "20", "n[1-2]", NULL), 0);
+	run_until_done(&lab, 2);
+	assert_int_equal(lab.rc, 0);
+	assert_sent(&lab, "requeue 19\nrequeue 20\n");
+	close_lab(&lab);
+}
+
+static void
+a_job_that_may_not_move_is_not_requeued(void **state)
+{
+	static const struct {
+		const char *job, *id, *nodes, *why;
+	} cases[] = {
+		{ RUNS("19", "", "1", "(null)", "(null)"), "19", "n[1-2]",
+		  "not marked" },
+		{ RUNS("19", "", "0", "(null)", MOVABLE), "19", "n[1-2]",
+		  "cannot be requeued" },
+		{ RUNS("19", "n[3-4]", "1", "(null)", MOVABLE), "19", "n[1-2]",
+		  "its user asked for" },
+		{ RUNS("19_1", "", "1", "(null)", MOVABLE), "19_1", "n[1-2]",
+		  "a task of an array" },
+		{ REQUEUED("N/A", "0", ""), "19", "n[1-2]", "does not run" },
+		{ RUNS("19", "", "1", "(null)", MOVABLE), "19", "n[1,9]", "no node" },
+		{ RUNS("19", "", "1", "(null)", MOVABLE), "19", "n[1-3]", "wants 2" },
+	};
+	struct lab lab;
+	char *text;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct sched_action action = { SCHED_REQUEUE, cases[i].id,
+						     cases[i].nodes, NULL, false };
+		struct err err = { .line = 0 };
+		uint64_t ticket;
+
+		open_lab(&lab, 100000, 0);
+		put(&lab, "jobs", cases[i].job);
+		run_until_looks(&lab, 1);
+		put(&lab, "log", "");
+		assert_int_equal(sched_act(lab.driver, &action, &ticket, &err),
+				 -EINVAL);
+		assert_non_null(strstr(err.text, cases[i].why));
+		text = scripts_sent(lab.dir);
+		assert_null(strstr(text, "requeue"));
+		free(text);
+		close_lab(&lab);
+	}
+}
+
+/* Its user took the mark away after the last poll. */
+static void
+a_job_is_asked_once_more_before_it_is_requeued(void **state)
+{
+	struct lab lab;
+	char *text;
+
+	(void)state;
+	open_lab(&lab, 100000, 0);
+	put(&lab, "jobs", RUNS("19", "", "1", "(null)", MOVABLE));
+	run_until_looks(&lab, 1);
+	put(&lab, "jobs", RUNS("19", "", "1", "(null)", "(null)"));
+	put(&lab, "log", "");
+	assert_int_equal(act(&lab, SCHED_REQUEUE, "19", "n[1-2]", NULL), 0);
+	run_until_done(&lab, 1);
+	assert_int_equal(lab.rc, -ESTALE);
+	assert_non_null(strstr(lab.why, "not marked movable"));
+	text = scripts_sent(lab.dir);
+	assert_null(strstr(text, "requeue"));
+	free(text);
+	close_lab(&lab);
+}
+
+/* "2026-11-21T00:46:12" so many seconds from now, UTC. */
+static const char *
+time_in(int seconds)
+{
+	static char text[2][32];
+	static unsigned next;
+	time_t at = time(NULL) + seconds;
+	char *out = text[next++ % 2];
+
+	strftime(out, sizeof text[0], "%Y-%m-%dT%H:%M:%S", gmtime(&at));
+	return out;
+}
+
+static void
+put_requeued(const struct lab *lab, const char *eligible, const char *restarts,
+	     const char *required)
+{
+	char row[256];
+
+	snprintf(row, sizeof row, REQUEUED("%s", "%s", "%s"), required, eligible,
+		 restarts);
+	put(lab, "jobs", row);
+}
+
+static void
+a_requeued_job_gets_its_place_and_slurm_s_delay_ends(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	open_lab(&lab, 100000, 0);
+	put_requeued(&lab, time_in(121), "1", "");
+	run_until_looks(&lab, 1);
+	put(&lab, "log", "");
+	assert_int_equal(act_requeued(&lab, SCHED_PLACE, "n[1-2]"), 0);
+	run_until_done(&lab, 1);
+	assert_int_equal(lab.rc, 0);
+	assert_sent(&lab, "update jobid=19 ReqNodeList=n[1-2] StartTime=now "
+			  "AdminComment=antiphase:v1;moved;pinned\n");
+	close_lab(&lab);
+	open_lab(&lab, 100000, 0);
+	put_requeued(&lab, time_in(121), "1", "");
+	run_until_looks(&lab, 1);
+	put(&lab, "log", "");
+	assert_int_equal(act_requeued(&lab, SCHED_LET_GO, NULL), 0);
+	run_until_done(&lab, 1);
+	assert_int_equal(lab.rc, 0);
+	assert_sent(&lab, "update jobid=19 StartTime=now\n");
+	close_lab(&lab);
+}
+
+static void
+a_later_start_or_nodes_of_its_user_stand_after_a_requeue(void **state)
+{
+	static const struct {
+		int seconds;
+		const char *required, *why;
+	} cases[] = {
+		{ 600, "", "not held back" },
+		{ 121, "n1", "asked for nodes n1" },
+	};
+	struct lab lab;
+	char *text;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		open_lab(&lab, 100000, 0);
+		put_requeued(&lab, time_in(121), "1", "");
+		run_until_looks(&lab, 1);
+		put_requeued(&lab, time_in(cases[i].seconds), "1", cases[i].required);
+		put(&lab, "log", "");
+		assert_int_equal(act_requeued(&lab, SCHED_PLACE, "n[1-2]"), 0);
+		run_until_done(&lab, 1);
+		assert_int_equal(lab.rc, -ESTALE);
+		assert_non_null(strstr(lab.why, cases[i].why));
+		text = scripts_sent(lab.dir);
+		assert_null(strstr(text, "update"));
+		free(text);
+		close_lab(&lab);
+	}
+	/* A job that was never requeued is not ours to hurry. */
+	open_lab(&lab, 100000, 0);
+	put_requeued(&lab, time_in(121), "0", "");
+	run_until_looks(&lab, 1);
+	assert_int_equal(act_requeued(&lab, SCHED_LET_GO, NULL), -EINVAL);
 	close_lab(&lab);
 }
 
@@ -558,6 +753,12 @@ main(void)
 		cmocka_unit_test(
 			to_prefer_asks_first_and_appends_to_the_site_s_features),
 		cmocka_unit_test(features_that_no_job_waits_for_are_taken_away),
+		cmocka_unit_test(a_movable_job_is_requeued_by_one_call),
+		cmocka_unit_test(a_job_that_may_not_move_is_not_requeued),
+		cmocka_unit_test(a_job_is_asked_once_more_before_it_is_requeued),
+		cmocka_unit_test(a_requeued_job_gets_its_place_and_slurm_s_delay_ends),
+		cmocka_unit_test(
+			a_later_start_or_nodes_of_its_user_stand_after_a_requeue),
 		cmocka_unit_test(what_cannot_be_is_refused_before_it_is_sent),
 		cmocka_unit_test(what_slurm_refuses_is_told_in_its_words),
 		cmocka_unit_test(

@@ -186,6 +186,36 @@ requeueing_and_required_features_are_read(void **state)
 }
 
 static void
+a_job_is_queued_if_it_waits_for_nodes_alone(void **state)
+{
+	static const struct {
+		const char *state, *reason, *eligible;
+		bool is_queued;
+	} cases[] = {
+		{ "PENDING", "None", "N/A", true },
+		{ "PENDING", "Resources", "2026-11-21T00:59:59", true },
+		{ "PENDING", "Priority", "N/A", true },
+		{ "PENDING", "Priority", "2026-11-21T01:00:10", false },
+		{ "PENDING", "Dependency", "N/A", false },
+		{ "PENDING", "JobHeldUser", "N/A", false },
+		{ "RUNNING", "None", "N/A", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct row row = plain;
+		struct sched_snapshot snapshot;
+
+		row.state = cases[i].state;
+		row.reason = cases[i].reason;
+		row.eligible = cases[i].eligible;
+		snapshot = look_at(&row);
+		assert_int_equal(snapshot.jobs[0].is_queued, cases[i].is_queued);
+		sched_snapshot_fini(&snapshot);
+	}
+}
+
+static void
 names_cannot_end_a_field_or_a_row(void **state)
 {
 	struct row row = plain, second = plain;
@@ -616,6 +646,7 @@ main(void)
 		cmocka_unit_test(a_running_job_is_read),
 		cmocka_unit_test(a_job_is_movable_if_its_comment_says_so),
 		cmocka_unit_test(requeueing_and_required_features_are_read),
+		cmocka_unit_test(a_job_is_queued_if_it_waits_for_nodes_alone),
 		cmocka_unit_test(names_cannot_end_a_field_or_a_row),
 		cmocka_unit_test(what_was_not_asked_for_is_refused_as_a_whole),
 		cmocka_unit_test(no_jobs_are_no_error),
