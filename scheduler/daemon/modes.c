@@ -64,12 +64,47 @@ modes_parse(const char *usual, const char *list, struct modes *ret_modes,
 	return rc;
 }
 
+int
+modes_read_movers(struct modes *modes, const char *list, struct err *err)
+{
+	char *words = xstrdup(list), *rest = NULL;
+	int rc = 0;
+
+	for (char *word = strtok_r(words, ", ", &rest); word && rc == 0;
+	     word = strtok_r(NULL, ", ", &rest)) {
+		if (!words_is_name(word, MODES_MAX_NAME))
+			rc = err_set(err, NULL, 0, 0,
+				     "'%s' is not a valid name of a partition", word);
+		else if (modes->movers.n >= MODES_MAX_PARTITIONS)
+			rc = err_set(err, NULL, 0, 0, "more than %d partitions",
+				     MODES_MAX_PARTITIONS);
+		else
+			vec_push(&modes->movers, xstrdup(word));
+	}
+	free(words);
+	return rc;
+}
+
 void
 modes_fini(struct modes *modes)
 {
 	for (size_t i = 0; i < modes->others.n; i++)
 		free(modes->others.items[i].partition);
 	vec_free(&modes->others);
+	for (size_t i = 0; i < modes->movers.n; i++)
+		free(modes->movers.items[i]);
+	vec_free(&modes->movers);
+}
+
+bool
+modes_may_move(const struct modes *modes, const char *partition)
+{
+	if (modes_now(modes, partition) != MODE_ENFORCE)
+		return false;
+	for (size_t i = 0; i < modes->movers.n; i++)
+		if (strcmp(modes->movers.items[i], partition) == 0)
+			return true;
+	return false;
 }
 
 enum mode
@@ -122,6 +157,31 @@ modes_any(const struct modes *modes, enum mode mode)
 	return false;
 }
 
+static bool
+has_mode(const struct modes *modes, const char *partition)
+{
+	for (size_t i = 0; i < modes->others.n; i++)
+		if (strcmp(modes->others.items[i].partition, partition) == 0)
+			return true;
+	return false;
+}
+
+/* Returns 1 if the partition is unknown, and names it behind 'n_before' others. */
+static size_t
+add_if_unknown(const char *name, const char *const *known, size_t n_before,
+	       struct strbuf *out)
+{
+	const char *meant;
+
+	if (words_index(name, known) >= 0)
+		return 0;
+	meant = err_did_you_mean(name, known);
+	strbuf_printf(out, "%s%s", n_before ? ", " : "", name);
+	if (meant)
+		strbuf_printf(out, " (did you mean '%s'?)", meant);
+	return 1;
+}
+
 size_t
 modes_add_unknown(const struct modes *modes, const struct sched_snapshot *snapshot,
 		  struct strbuf *out)
@@ -145,16 +205,13 @@ modes_add_unknown(const struct modes *modes, const struct sched_snapshot *snapsh
 		free(list);
 	}
 	vec_push(&known, NULL);
-	for (size_t i = 0; i < modes->others.n; i++) {
-		const char *name = modes->others.items[i].partition, *meant;
-
-		if (words_index(name, (const char *const *)known.items) >= 0)
-			continue;
-		meant = err_did_you_mean(name, (const char *const *)known.items);
-		strbuf_printf(out, "%s%s", n++ ? ", " : "", name);
-		if (meant)
-			strbuf_printf(out, " (did you mean '%s'?)", meant);
-	}
+	for (size_t i = 0; i < modes->others.n; i++)
+		n += add_if_unknown(modes->others.items[i].partition,
+				    (const char *const *)known.items, n, out);
+	for (size_t i = 0; i < modes->movers.n; i++)
+		if (!has_mode(modes, modes->movers.items[i]))
+			n += add_if_unknown(modes->movers.items[i],
+					    (const char *const *)known.items, n, out);
 	for (size_t i = 0; i < known.n; i++)
 		free(known.items[i]);
 	vec_free(&known);

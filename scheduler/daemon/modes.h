@@ -6,6 +6,8 @@
  *	advise    it writes a record that users can see
  *	enforce   it places waiting jobs and shifts running ones
  *
+ * In enforce, running jobs are moved only in partitions that say so.
+ *
  * While the kill switch, a file, exists, all partitions are in observe, and earlier
  * changes are undone. Pure.
  */
@@ -42,6 +44,7 @@ struct modes {
 	enum mode usual;
 	bool is_stopped; /* The kill switch. */
 	VEC(struct mode_of_partition) others;
+	VEC(char *) movers; /* Owned.  Partitions where running jobs may be moved. */
 };
 
 /*
@@ -50,18 +53,22 @@ struct modes {
  */
 int modes_parse(const char *usual, const char *list, struct modes *ret_modes,
 		struct err *err);
+/* Takes the partitions of a list "train,debug," (may be "") as those with moves. */
+int modes_read_movers(struct modes *modes, const char *list, struct err *err);
 void modes_fini(struct modes *modes); /* Accepts a zeroed one. */
 
 /* The mode in effect; 'partition' may be "". */
 enum mode modes_now(const struct modes *modes, const char *partition);
-/* The same, ignoring the kill switch. */
+/* Whether running jobs of the partition may be moved now. */
+bool modes_may_move(const struct modes *modes, const char *partition);
+/* The mode, ignoring the kill switch. */
 enum mode modes_set_for(const struct modes *modes, const char *partition);
 /* 'partition' "" or NULL: the usual mode. 0, -EINVAL for a bad name, -E2BIG. */
 int modes_change(struct modes *modes, const char *partition, enum mode mode);
 /* Whether any partition is in 'mode' now. */
 bool modes_any(const struct modes *modes, enum mode mode);
 /*
- * Appends the names, divided by ", ", of partitions that have a mode of their own and
+ * Appends the names, divided by ", ", of partitions that have settings of their own and
  * no node in the snapshot, each with the likely intended name. Returns how many.
  * O(modes * nodes).
  */

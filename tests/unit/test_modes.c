@@ -40,6 +40,28 @@ modes_are_read_and_their_faults_told(void **state)
 }
 
 static void
+running_jobs_move_only_in_enforce_and_where_the_partition_says_so(void **state)
+{
+	struct modes modes;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(modes_parse("enforce", "debug=advise", &modes, &err), 0);
+	assert_false(modes_may_move(&modes, "train"));
+	assert_int_equal(modes_read_movers(&modes, "", &err), 0);
+	assert_int_equal(modes_read_movers(&modes, "train,debug,", &err), 0);
+	assert_true(modes_may_move(&modes, "train"));
+	assert_false(modes_may_move(&modes, "debug"));
+	assert_false(modes_may_move(&modes, "trai"));
+	assert_false(modes_may_move(&modes, ""));
+	modes.is_stopped = true;
+	assert_false(modes_may_move(&modes, "train"));
+	assert_int_equal(modes_read_movers(&modes, "a=b", &err), -EINVAL);
+	assert_non_null(strstr(err.text, "'a=b' is not a valid name"));
+	modes_fini(&modes);
+}
+
+static void
 partitions_that_slurm_does_not_have_are_found(void **state)
 {
 	struct sched_node nodes[] = {
@@ -59,6 +81,12 @@ partitions_that_slurm_does_not_have_are_found(void **state)
 	modes_change(&modes, "x", MODE_ENFORCE);
 	assert_int_equal(modes_add_unknown(&modes, &snapshot, &out), 2);
 	assert_string_equal(out.text, "trian (did you mean 'train'?), x");
+	/* Once each. */
+	assert_int_equal(modes_read_movers(&modes, "train,x,debgu", &err), 0);
+	strbuf_clear(&out);
+	assert_int_equal(modes_add_unknown(&modes, &snapshot, &out), 3);
+	assert_string_equal(out.text, "trian (did you mean 'train'?), x, "
+				      "debgu (did you mean 'debug'?)");
 	strbuf_free(&out);
 	modes_fini(&modes);
 }
@@ -68,6 +96,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(modes_are_read_and_their_faults_told),
+		cmocka_unit_test(
+			running_jobs_move_only_in_enforce_and_where_the_partition_says_so),
 		cmocka_unit_test(partitions_that_slurm_does_not_have_are_found),
 	};
 
