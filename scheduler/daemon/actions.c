@@ -30,7 +30,7 @@ struct actions {
 	struct modes modes;
 	struct decide_changes changes;
 	VEC(struct pending_action) pending;
-	size_t n_checked; /* Partitions with a mode of their own that were looked up. */
+	size_t n_checked;   /* Partitions with settings of their own, looked up. */
 	int64_t started_us; /* Wall clock. */
 	bool has_decided;   /* With a snapshot. */
 	bool is_ending;
@@ -74,6 +74,8 @@ finish(struct actions *actions, struct decide_action *action, int rc, const char
 	/* -ESTALE: the job's user or its start came first. */
 	if (rc < 0 && rc != -ESTALE)
 		actions->counts.n_failed++;
+	if (rc < 0 && action->kind == SCHED_REQUEUE)
+		actions->opts.on_move_refused(actions->opts.ctx, action->job);
 	decide_done(&actions->changes, action, rc, clk_wall_us());
 	log_action(actions, action, rc < 0 ? "failed" : "done", rc < 0 ? why : NULL);
 	keep_change(actions, action->job);
@@ -119,20 +121,26 @@ static void
 ask(struct actions *actions, struct decide_action *action)
 {
 	const struct sched_action wanted = { action->kind, action->job, action->nodes,
-					     action->record };
+					     action->record, action->is_requeued };
 	struct err err = { .line = 0 };
 	bool is_new = !decide_find(&actions->changes, action->job);
+	bool is_move = action->kind == SCHED_REQUEUE;
 	uint64_t ticket = 0;
 	int rc;
 
-	if (action->kind == SCHED_PLACE || action->kind == SCHED_PREFER)
+	if (action->kind == SCHED_PLACE || action->kind == SCHED_PREFER || is_move)
 		guard_start(actions->guard);
 	/* Stored before it begins, so that a restart finds it in any case. */
+	if (is_move)
+		actions->opts.on_move(actions->opts.ctx, action->job,
+				      action->payback_s);
 	if (is_new)
 		note(actions, action);
 	rc = sched_act(actions->driver, &wanted, &ticket, &err);
 	if (rc == -EBUSY || rc == -EAGAIN) {
 		/* The next round asks again. */
+		if (is_move)
+			actions->opts.on_move_refused(actions->opts.ctx, action->job);
 		if (is_new) {
 			decide_remove(&actions->changes, action->job);
 			keep_change(actions, action->job);
@@ -193,14 +201,15 @@ actions_decide(struct actions *actions)
 static void
 check_partitions(struct actions *actions)
 {
+	size_t n = actions->modes.others.n + actions->modes.movers.n;
 	struct strbuf unknown = STRBUF_EMPTY;
 
-	if (actions->n_checked == actions->modes.others.n || !actions->snapshot.n_nodes)
+	if (actions->n_checked == n || !actions->snapshot.n_nodes)
 		return;
-	actions->n_checked = actions->modes.others.n;
+	actions->n_checked = n;
 	if (modes_add_unknown(&actions->modes, &actions->snapshot, &unknown))
 		log_warn("actions",
-			 "a mode is set for a name that is not a partition of "
+			 "a setting is for a name that is not a partition of "
 			 "Slurm, and has no effect: %s",
 			 unknown.text);
 	strbuf_free(&unknown);
@@ -251,6 +260,11 @@ actions_read_modes(struct actions *actions, struct err *err)
 
 	if (rc < 0)
 		return rc;
+	rc = modes_read_movers(&modes, config->partition_moves, err);
+	if (rc < 0) {
+		modes_fini(&modes);
+		return rc;
+	}
 	modes.is_stopped = actions->modes.is_stopped;
 	modes_fini(&actions->modes);
 	actions->modes = modes;

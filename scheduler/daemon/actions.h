@@ -30,6 +30,12 @@ struct actions_opts {
 	/* Fills the advice for a job (decide.h). */
 	void (*advice)(void *ctx, const struct sched_job *job,
 		       struct decide_advice *ret_advice);
+	/*
+	 * A running job is about to be requeued for a move; or that was refused, and it
+	 * runs on.
+	 */
+	void (*on_move)(void *ctx, const char *job, double payback_s);
+	void (*on_move_refused)(void *ctx, const char *job);
 	/* Called for each new snapshot. */
 	void (*on_snapshot)(void *ctx);
 	void *ctx;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scheduler/daemon/config.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/units.h"
 #include "lib/daemon/settings.h"
 
 static const char *
@@ -53,10 +55,41 @@ partition_modes(const struct scheduler_config *config)
 	return strbuf_steal(&list);
 }
 
+/* The sections [partition NAME] with move = yes. */
+static char *
+partition_moves(const struct scheduler_config *config)
+{
+	struct strbuf list = STRBUF_EMPTY;
+
+	for (size_t i = 0; i < settings_n_named(config->settings); i++) {
+		struct settings_named at = settings_named(config->settings, i);
+
+		if (strcmp(at.setting->section, "partition") == 0 &&
+		    strcmp(at.setting->key, "move") == 0 &&
+		    strcmp(at.value, "yes") == 0)
+			strbuf_printf(&list, "%s,", at.name);
+	}
+	strbuf_puts(&list, "");
+	return strbuf_steal(&list);
+}
+
+/* Above 0, at most 1; or NAN. */
+static double
+share(const struct scheduler_config *config, const char *key)
+{
+	double value;
+
+	if (units_parse_frac(text(config, key), &value) < 0 || !(value > 0) ||
+	    value > 1)
+		return NAN;
+	return value;
+}
+
 void
 scheduler_config_follow(struct scheduler_config *config)
 {
 	free(config->partition_modes);
+	free(config->partition_moves);
 	free(config->socket);
 	*config = (struct scheduler_config){
 		.settings = config->settings,
@@ -80,8 +113,10 @@ scheduler_config_follow(struct scheduler_config *config)
 		.poll_ms = integer(config, "poll_ms"),
 		.mode = text(config, "mode"),
 		.partition_modes = partition_modes(config),
+		.partition_moves = partition_moves(config),
 		.levers = text(config, "levers"),
 		.path_changes = integer(config, "path_changes"),
+		.moves_per_hour = share(config, "moves_per_hour"),
 		.kill_switch = text(config, "kill_switch"),
 		.pin_wait_us = seconds(config, "pin_wait_s"),
 		.kubernetes_api = optional(config, "kubernetes_api"),
@@ -108,6 +143,7 @@ scheduler_config_fini(struct scheduler_config *config)
 {
 	settings_free(config->settings);
 	free(config->partition_modes);
+	free(config->partition_moves);
 	free(config->socket);
 	*config = (struct scheduler_config){ .settings = NULL };
 }

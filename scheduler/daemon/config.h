@@ -38,8 +38,10 @@ struct scheduler_config {
 	int64_t poll_ms;
 	const char *mode;      /* "observe", "advise", "enforce". */
 	char *partition_modes; /* Owned.  "NAME=MODE,...": the last one of a name applies. */
-	const char *levers;   /* "place,time": see advise_levers_read(). */
-	int64_t path_changes; /* Of running jobs, in any minute. */
+	char *partition_moves; /* Owned.  "NAME,...": those where running jobs may move. */
+	const char *levers;    /* "place,time": see advise_levers_read(). */
+	int64_t path_changes;  /* Of running jobs, in any minute. */
+	double moves_per_hour; /* Share of the running jobs; NAN: it is no share. */
 	const char *kill_switch;
 	int64_t pin_wait_us;
 	/* Kubernetes. */

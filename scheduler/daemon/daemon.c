@@ -94,6 +94,7 @@ static void
 tick_running(struct daemon *d)
 {
 	jobs_mark_running(d->jobs);
+	jobs_mark_movable(d->jobs);
 }
 
 static void

@@ -13,6 +13,7 @@
  *	persist, history    the store: changes and profiles; traffic of links
  *	decide, modes       which actions to request, and why (pure)
  *	actions             requests them; guard takes pins back after a kill
+ *	move_log            past moves of running jobs, and the limit on them
  *	jobs                the state and advice of each job
  *	pace                orders for pacers; with pacer_profile (pure)
  *	outcomes            the results of advice; with outcome (pure)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* daemon_open.c - the modules of the daemon, made, connected by callbacks, and opened. */
+#include <math.h>
 #include <string.h>
 
 #include "lib/base/clk.h"
@@ -16,6 +17,7 @@
 #include "scheduler/daemon/history.h"
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/daemon/metrics.h"
+#include "scheduler/daemon/move_log.h"
 #include "scheduler/daemon/outcomes.h"
 #include "scheduler/daemon/pace.h"
 #include "scheduler/daemon/persist.h"
@@ -68,6 +70,9 @@ side_step(void *ctx)
 	loop_part(d->loop, "fragmentation");
 	if (fragmentation_watch_step(d->fragmentation))
 		return true;
+	loop_part(d->loop, "moves");
+	if (jobs_seek_move(d->jobs))
+		return true;
 	loop_part(d->loop, "scan");
 	return telemetry_step_scan(d->telemetry);
 }
@@ -95,6 +100,24 @@ advice(void *ctx, const struct sched_job *job, struct decide_advice *ret_advice)
 	struct daemon *d = ctx;
 
 	jobs_advice(d->jobs, job, ret_advice);
+}
+
+/* Of actions: a job is about to be moved. */
+static void
+on_move(void *ctx, const char *job, double payback_s)
+{
+	struct daemon *d = ctx;
+
+	move_log_add(d->moves, job, clk_wall_us(), payback_s);
+	jobs_drop_move(d->jobs, job);
+}
+
+static void
+on_move_refused(void *ctx, const char *job)
+{
+	struct daemon *d = ctx;
+
+	move_log_drop(d->moves, job);
 }
 
 /* Runs one part after another, as all at once would take too long. */
@@ -146,6 +169,7 @@ make_job_modules(struct daemon *d, unsigned levers)
 						.fabric = d->fabric,
 						.telemetry = d->telemetry,
 						.store = d->store,
+						.moves = d->moves,
 						.snapshot = snapshot,
 						.modes = actions_modes(d->actions),
 						.levers = levers,
@@ -174,6 +198,8 @@ open_actions(struct daemon *d, struct err *err)
 					   .config = &d->config,
 					   .store = d->store,
 					   .advice = advice,
+					   .on_move = on_move,
+					   .on_move_refused = on_move_refused,
 					   .on_snapshot = on_snapshot,
 					   .ctx = d };
 
@@ -243,6 +269,7 @@ open_api(struct daemon *d, struct err *err)
 							.outcomes = d->outcomes,
 							.fragmentation =
 								d->fragmentation,
+							.moves = d->moves,
 							.store = d->store,
 							.history = d->history };
 	struct api_opts api = { .loop = d->loop,
@@ -285,11 +312,10 @@ daemon_open_modules(struct daemon *d, struct err *err)
 	unsigned levers;
 	int r = advise_levers_read(d->config.levers, &levers, err);
 
-	if (r == 0 && (levers & ADVISE_MOVE))
+	if (r == 0 && isnan(d->config.moves_per_hour))
 		r = err_set(err, NULL, 0, 0,
-			    "levers = %s: antiphase-scheduler does not move running "
-			    "jobs; leave out 'move'",
-			    d->config.levers);
+			    "moves_per_hour: expected a share above 0, at most 1, such "
+			    "as '10 %%' or '0.1'");
 	if (r == 0 && d->config.keys)
 		r = bus_keys_load(d->config.keys, &d->keys, err);
 	if (r < 0)
@@ -298,6 +324,8 @@ daemon_open_modules(struct daemon *d, struct err *err)
 	r = telemetry_open(d->telemetry, err);
 	if (r == 0)
 		r = persist_open(d->config.store, &d->store, err);
+	if (r == 0)
+		r = move_log_open(d->store, &d->moves, err);
 	if (r == 0)
 		r = open_actions(d, err);
 	if (r < 0)
@@ -333,6 +361,7 @@ daemon_close_modules(struct daemon *d)
 	outcomes_free(d->outcomes);
 	pace_free(d->pace);
 	jobs_free(d->jobs);
+	move_log_free(d->moves);
 	refresh_free(d->refresh);
 	history_free(d->history);
 	store_close(d->store);

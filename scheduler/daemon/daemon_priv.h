@@ -24,6 +24,7 @@ struct flow_table;
 struct history;
 struct jobs;
 struct loop;
+struct move_log;
 struct outcomes;
 struct pace;
 struct path_orders;
@@ -52,6 +53,7 @@ struct daemon {
 	struct pace *pace;
 	struct outcomes *outcomes;
 	struct fragmentation_watch *fragmentation;
+	struct move_log *moves;
 	struct port_relay *port_relay;
 	struct flow_table *flows;
 	struct path_ports *path_ports;

@@ -18,7 +18,7 @@ const char *const decide_why_names[] = {
 	[DECIDE_NODE_DOWN] = "node_down", [DECIDE_BUSY] = "busy",
 	[DECIDE_EXPIRED] = "expired",     [DECIDE_WAITED] = "waited",
 	[DECIDE_LEFT] = "left",           [DECIDE_ASKED] = "asked",
-	[DECIDE_TOLD] = "told",
+	[DECIDE_TOLD] = "told",           [DECIDE_PAYS] = "pays",
 };
 
 const char *const decide_why_texts[] = {
@@ -37,6 +37,7 @@ const char *const decide_why_texts[] = {
 	[DECIDE_LEFT] = "its place was free before a restart",
 	[DECIDE_ASKED] = "as requested over the API",
 	[DECIDE_TOLD] = "its present advice",
+	[DECIDE_PAYS] = "a move to other nodes pays",
 };
 
 /* ---- Nodes ------------------------------------------------------------------------ */
@@ -50,6 +51,7 @@ enum fitness {
 struct node_check {
 	const struct sched_snapshot *snapshot;
 	struct strtab *given; /* Nodes given away in this round; NULL: ignore these. */
+	struct strtab *own; /* Nodes of the job itself, which it leaves; NULL: none. */
 	enum fitness fitness;
 	uint32_t n;
 };
@@ -65,7 +67,8 @@ check_node(void *ctx, const char *name)
 		check->fitness = FIT_NEVER;
 	/* Advice places jobs on entirely free nodes. */
 	else if (check->fitness == FIT &&
-		 (node->state != SCHED_NODE_FREE ||
+		 ((node->state != SCHED_NODE_FREE &&
+		   !(check->own && strtab_find(check->own, name) != STRTAB_NONE)) ||
 		  (check->given && strtab_find(check->given, name) != STRTAB_NONE)))
 		check->fitness = FIT_NOT_NOW;
 	return 0;
@@ -74,9 +77,9 @@ check_node(void *ctx, const char *name)
 /* Whether a job could start on all of 'nodes' now, and their number. */
 static enum fitness
 fitness_of(const struct sched_snapshot *snapshot, struct strtab *given,
-	   const char *nodes, uint32_t *ret_n)
+	   struct strtab *own, const char *nodes, uint32_t *ret_n)
 {
-	struct node_check check = { .snapshot = snapshot, .given = given };
+	struct node_check check = { .snapshot = snapshot, .given = given, .own = own };
 	const char *why;
 
 	*ret_n = 0;
@@ -124,15 +127,18 @@ struct round {
 	struct decide_actions *actions;
 	struct strtab *given; /* Owned.  Nodes that waiting jobs are pinned to. */
 	size_t n_records;     /* Of running jobs. */
+	bool is_moving;       /* A job moves. */
+	bool has_queue;       /* A job waits for nodes. */
 };
 
-static void
+/* Returns the action; NULL: it is left to the next round. */
+static struct decide_action *
 act(struct round *round, enum sched_action_kind kind, enum decide_why why,
     const char *job, const char *nodes, const char *record)
 {
 	if (round->actions->items.n >= DECIDE_MAX_AT_ONCE) {
 		round->actions->n_left++;
-		return;
+		return NULL;
 	}
 	vec_push(&round->actions->items,
 		 ((struct decide_action){
@@ -142,6 +148,7 @@ act(struct round *round, enum sched_action_kind kind, enum decide_why why,
 			 .nodes = nodes ? xstrdup(nodes) : NULL,
 			 .record = record ? xstrdup(record) : NULL,
 		 }));
+	return &round->actions->items.items[round->actions->items.n - 1];
 }
 
 /* Keeps other waiting jobs off these nodes in this round. */
@@ -185,7 +192,8 @@ watch_pin(struct round *round, struct decide_change *change,
 {
 	const struct decide_view *view = round->view;
 	uint32_t n;
-	enum fitness fitness = fitness_of(view->snapshot, NULL, change->nodes, &n);
+	enum fitness fitness =
+		fitness_of(view->snapshot, NULL, NULL, change->nodes, &n);
 
 	if (fitness != FIT_NOT_NOW)
 		change->busy_since_us = 0;
@@ -197,7 +205,8 @@ watch_pin(struct round *round, struct decide_change *change,
 		unpin(round, change, DECIDE_ASKED);
 	else if (fitness == FIT_NEVER)
 		unpin(round, change, DECIDE_NODE_DOWN);
-	else if (change->at_us < view->started_us || job->n_restarts)
+	else if (change->at_us < view->started_us ||
+		 job->n_restarts > change->n_restarts)
 		unpin(round, change, DECIDE_LEFT);
 	/* By snapshots alone: the job itself may just have taken the node. */
 	else if (change->busy_since_us &&
@@ -209,6 +218,80 @@ watch_pin(struct round *round, struct decide_change *change,
 		unpin(round, change, DECIDE_EXPIRED);
 	else
 		keep_for(round, change->nodes);
+}
+
+/* Lets a job start anywhere that we have requeued. */
+static void
+let_start(struct round *round, const struct decide_change *change, enum decide_why why)
+{
+	struct decide_action *action =
+		act(round, SCHED_LET_GO, why, change->job, NULL, NULL);
+
+	if (action)
+		action->is_requeued = true;
+}
+
+/* Gives a job that we have requeued its new place. */
+static void
+place_moved(struct round *round, const struct decide_change *change,
+	    const struct sched_job *job)
+{
+	struct decide_action *action = act(round, SCHED_PLACE, DECIDE_PAYS, change->job,
+					   change->nodes, DECIDE_MOVED_RECORD);
+
+	if (!action)
+		return;
+	action->is_requeued = true;
+	action->n_restarts = job->n_restarts;
+	action->valid_until_us = round->view->now_us + round->view->pin_wait_us;
+}
+
+/* A job that waits because we have requeued it. */
+static void
+watch_stopped(struct round *round, struct decide_change *change,
+	      const struct sched_job *job)
+{
+	const struct decide_view *view = round->view;
+	uint32_t n;
+	enum fitness fitness =
+		fitness_of(view->snapshot, NULL, NULL, change->nodes, &n);
+
+	keep_for(round, change->nodes);
+	if (change->at_us < view->started_us)
+		let_start(round, change, DECIDE_LEFT);
+	else if (mode_for(view, job) != MODE_ENFORCE)
+		let_start(round, change, DECIDE_STOPPED);
+	else if (change->is_unwanted)
+		let_start(round, change, DECIDE_ASKED);
+	else if (fitness == FIT_NEVER)
+		let_start(round, change, DECIDE_NODE_DOWN);
+	else if (is_past(change->at_us, view->now_us, DECIDE_MOVE_WAIT_US))
+		let_start(round, change, DECIDE_BUSY);
+	else if (fitness == FIT &&
+		 is_past(change->done_us, view->snapshot->at_us, DECIDE_STOPPED_US))
+		place_moved(round, change, job);
+}
+
+/* The watchdog: checks a job that we requeued for a move. */
+static void
+watch_move(struct round *round, struct decide_change *change,
+	   const struct sched_job *job)
+{
+	const struct decide_view *view = round->view;
+	bool is_requeued = job->n_restarts > change->n_restarts;
+
+	if (is_requeued && job->state == SCHED_WAITING) {
+		watch_stopped(round, change, job);
+	} else if (is_requeued && job->state != SCHED_ENDING) {
+		/* The scheduler has started it. */
+		change->kind = *change->record ? DECIDE_RECORDED : DECIDE_OVER;
+	} else if (change->at_us < view->started_us ||
+		   is_past(change->at_us, view->now_us, DECIDE_MOVE_WAIT_US)) {
+		/* It was never stopped. */
+		change->kind = DECIDE_OVER;
+	} else {
+		keep_for(round, change->nodes);
+	}
 }
 
 /* Whether an action is under way, or ended just before this snapshot. */
@@ -229,12 +312,14 @@ watch(struct round *round, struct decide_change *change, const struct sched_job 
 
 	if (is_unsettled(round, change) || change->kind == DECIDE_OVER) {
 		/* The snapshot does not show the pin yet. */
-		if (change->kind == DECIDE_PIN)
+		if (change->kind == DECIDE_PIN || change->kind == DECIDE_MOVE)
 			keep_for(round, change->nodes);
 		return;
 	}
-	if (change->kind == DECIDE_PIN && is_waiting && job->is_pinned &&
-	    *job->required && !is_same_place(job->required, change->nodes)) {
+	if (change->kind == DECIDE_MOVE) {
+		watch_move(round, change, job);
+	} else if (change->kind == DECIDE_PIN && is_waiting && job->is_pinned &&
+		   *job->required && !is_same_place(job->required, change->nodes)) {
 		change->kind = DECIDE_OVER;
 		change->is_users = true;
 	} else if (change->kind == DECIDE_PIN && is_waiting && job->is_pinned) {
@@ -288,11 +373,16 @@ adopt(struct round *round)
 		if (change && (change->kind == DECIDE_PIN || change->is_users ||
 			       is_unsettled(round, change)))
 			continue;
+		/* The pin of its last run: it gets another one. */
+		if (change && change->kind == DECIDE_MOVE &&
+		    change->at_us >= view->started_us)
+			continue;
 		change = decide_add(round->changes, job->id);
 		change->kind = DECIDE_PIN;
 		change->at_us = view->is_first ? 0 : view->now_us;
 		change->valid_until_us = view->now_us + view->pin_wait_us;
 		change->n_failed = 0;
+		change->n_restarts = 0;
 		decide_set_text(&change->nodes, job->required);
 		decide_set_text(&change->record, job->record);
 		vec_push(&round->actions->adopted, xstrdup(job->id));
@@ -306,19 +396,22 @@ place(struct round *round, const struct sched_job *job,
       const struct decide_advice *advice, bool is_urgent)
 {
 	uint32_t n;
-	enum fitness fitness =
-		fitness_of(round->view->snapshot, round->given, advice->nodes, &n);
+	enum fitness fitness = fitness_of(round->view->snapshot, round->given, NULL,
+					  advice->nodes, &n);
 
 	/* Free nodes of an old snapshot may be taken. */
 	if (fitness == FIT &&
 	    is_past(round->view->snapshot->at_us, round->view->now_us, DECIDE_PLACE_US))
 		fitness = FIT_NOT_NOW;
 	if (fitness == FIT && n == job->n_nodes) {
-		act(round, SCHED_PLACE, DECIDE_PLACED, job->id, advice->nodes,
-		    advice->record);
-		if (round->actions->n_left == 0)
-			round->actions->items.items[round->actions->items.n - 1]
-				.valid_until_us = advice->valid_until_us;
+		struct decide_action *action =
+			act(round, SCHED_PLACE, DECIDE_PLACED, job->id, advice->nodes,
+			    advice->record);
+
+		if (action) {
+			action->valid_until_us = advice->valid_until_us;
+			action->n_restarts = job->n_restarts;
+		}
 		keep_for(round, advice->nodes);
 	} else if (fitness != FIT_NOT_NOW || n != job->n_nodes || is_urgent) {
 		/* A place that is taken now may be free in the next snapshot. */
@@ -400,6 +493,54 @@ decide_waiting(struct round *round)
 
 /* ---- Running jobs ----------------------------------------------------------------- */
 
+/* Whether the job may be requeued for nodes that fit. */
+static bool
+may_move(const struct round *round, const struct sched_job *job)
+{
+	return !round->is_moving && !round->has_queue &&
+	       modes_may_move(round->view->modes, job->partition) && job->is_movable &&
+	       job->can_requeue && !*job->features &&
+	       (!*job->required || job->is_pinned) && !strpbrk(job->id, "_+") &&
+	       !is_past(round->view->snapshot->at_us, round->view->now_us,
+			DECIDE_PLACE_US);
+}
+
+/* Whether nodes of a move are free, or the job's own. */
+static bool
+is_move_fit(const struct round *round, const struct sched_job *job, const char *nodes)
+{
+	struct strtab *own = strtab_new();
+	enum fitness fitness;
+	const char *why;
+	uint32_t n;
+
+	hostlist_expand(job->nodes, DECIDE_MAX_PIN, give, own, &why);
+	fitness = fitness_of(round->view->snapshot, round->given, own, nodes, &n);
+	strtab_free(own);
+	return fitness == FIT && n == job->n_nodes && !is_same_place(nodes, job->nodes);
+}
+
+/* Requeues the job for its advised nodes, if that is allowed; true if so. */
+static bool
+move(struct round *round, const struct sched_job *job,
+     const struct decide_advice *advice)
+{
+	struct decide_action *action;
+
+	if (!advice->move_nodes || !may_move(round, job) ||
+	    !is_move_fit(round, job, advice->move_nodes))
+		return false;
+	round->is_moving = true;
+	action = act(round, SCHED_REQUEUE, DECIDE_PAYS, job->id, advice->move_nodes,
+		     NULL);
+	if (action) {
+		action->n_restarts = job->n_restarts;
+		action->valid_until_us = advice->valid_until_us;
+		action->payback_s = advice->move_payback_s;
+	}
+	return true;
+}
+
 static void
 decide_running(struct round *round, const struct sched_job *job)
 {
@@ -414,6 +555,8 @@ decide_running(struct round *round, const struct sched_job *job)
 		       view->now_us - change->at_us < DECIDE_RECORD_US))
 		return;
 	view->advice(view->ctx, job, &advice);
+	if (advice.valid_until_us > view->now_us && move(round, job, &advice))
+		return;
 	/* Users also see when there is no advice. */
 	if (advice.answer == DECIDE_REFUSED || !advice.record ||
 	    advice.valid_until_us <= view->now_us ||
@@ -426,11 +569,26 @@ decide_running(struct round *round, const struct sched_job *job)
 		act(round, SCHED_RECORD, DECIDE_TOLD, job->id, NULL, advice.record);
 }
 
+/* What forbids moves. */
+static void
+look_around(struct round *round)
+{
+	const struct sched_snapshot *snapshot = round->view->snapshot;
+
+	for (size_t i = 0; i < round->changes->items.n; i++)
+		round->is_moving |= round->changes->items.items[i].kind == DECIDE_MOVE;
+	for (size_t i = 0; i < snapshot->n_jobs; i++)
+		round->has_queue |=
+			snapshot->jobs[i].is_queued || snapshot->jobs[i].is_gated;
+}
+
 void
 decide(const struct decide_view *view, struct decide_changes *changes,
        struct decide_actions *ret_actions)
 {
-	struct round round = { view, changes, ret_actions, NULL, 0 };
+	struct round round = { .view = view,
+			       .changes = changes,
+			       .actions = ret_actions };
 	const struct sched_snapshot *snapshot = view->snapshot;
 
 	*ret_actions = (struct decide_actions){ .items = VEC_EMPTY };
@@ -439,6 +597,7 @@ decide(const struct decide_view *view, struct decide_changes *changes,
 	round.given = strtab_new();
 	adopt(&round);
 	watch_all(&round);
+	look_around(&round);
 	if (!view->is_ending) {
 		decide_waiting(&round);
 		for (size_t i = 0; i < snapshot->n_jobs; i++)

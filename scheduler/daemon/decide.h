@@ -8,7 +8,13 @@
  *
  *	observe   no action; earlier changes are undone
  *	advise    gated jobs are let go at once, with a record; running jobs get it, too
- *	enforce   a gated job with an advised place gets it, in one call
+ *	enforce   a gated job with an advised place gets it, in one call; a running job
+ *	          with an advised move is requeued, and gets its new place when it waits
+ *
+ * A move needs a job that its user marked movable and that can be requeued, and a
+ * partition that allows moves (modes.h).  One job moves at a time, and none while others
+ * wait for nodes.  No job is held: without us, a requeued job starts after the
+ * scheduler's own delay.
  *
  * A gated job never waits without need: it is let go at once if there is no advice to
  * give, and DECIDE_MARGIN_US before its gate ends if advice is still pending. Each
@@ -36,7 +42,15 @@
 	INT64_C(3000000) /* Free nodes of an older snapshot do not count. */
 #define DECIDE_RECORD_US INT64_C(30000000) /* Between two records of one running job. */
 /* A snapshot that ended this soon after a change may not show it yet. */
-#define DECIDE_SETTLE_US        INT64_C(1500000)
+#define DECIDE_SETTLE_US INT64_C(1500000)
+/*
+ * A requeued job must not start on a node of its earlier run in the second in which that
+ * was stopped: Slurm's credential for the old run would refuse it there, and the job
+ * would fail.
+ */
+#define DECIDE_STOPPED_US INT64_C(3000000)
+/* Its nodes are free after this time, or it does not get them: processes may linger. */
+#define DECIDE_MOVE_WAIT_US     INT64_C(60000000)
 #define DECIDE_MAX_AT_ONCE      32     /* Actions of one round. */
 #define DECIDE_MAX_RECORDS      8      /* Records of running jobs among these. */
 #define DECIDE_MAX_PIN          100000 /* Nodes of one place. */
@@ -55,6 +69,8 @@ struct decide_advice {
 	const char *nodes;      /* Hostlist; DECIDE_AT. */
 	const char *record;     /* For users, or NULL. */
 	int64_t valid_until_us; /* Wall clock. */
+	const char *move_nodes; /* Where a running job should go on, or NULL. */
+	double move_payback_s;
 };
 
 enum decide_why {
@@ -73,6 +89,7 @@ enum decide_why {
 	DECIDE_LEFT,         /* The pin is of another run of the daemon or the job. */
 	DECIDE_ASKED,        /* An undo was requested over the API. */
 	DECIDE_TOLD,         /* The record of a running job. */
+	DECIDE_PAYS,         /* The move of a running job pays. */
 	DECIDE_N_WHYS,
 };
 
@@ -84,20 +101,22 @@ enum decide_kind {
 	DECIDE_PIN,      /* PLACE was requested. */
 	DECIDE_RECORDED, /* RECORD alone. */
 	DECIDE_OVER,     /* Undone or let go: this job is left alone. */
+	DECIDE_MOVE,     /* REQUEUE was requested; it gets 'nodes' when it waits. */
 };
 
-/* "pin", "recorded", "over"; NULL-terminated. */
+/* "pin", "recorded", "over", "move"; NULL-terminated. */
 extern const char *const decide_kind_names[];
 
 /* A change to a job that is not undone; in the store under the job's id. */
 struct decide_change {
 	char *job; /* Owned, as all texts here. */
 	enum decide_kind kind;
-	char *nodes;            /* DECIDE_PIN. */
+	char *nodes;            /* DECIDE_PIN, DECIDE_MOVE. */
 	char *record, *before;  /* Our record and the one before it; "": none. */
 	int64_t at_us;          /* When it was requested, wall clock. */
 	int64_t valid_until_us; /* Of the advice. */
 	int64_t busy_since_us; /* Since when others have a node of its place; 0: none. */
+	uint32_t n_restarts;   /* Requeues of the job when that was requested. */
 	unsigned n_failed;     /* Refused actions on it, in a row. */
 	bool is_unwanted;      /* Its undo was requested. */
 	bool is_users;         /* DECIDE_OVER: a user chose other nodes. */
@@ -136,7 +155,10 @@ struct decide_action {
 	enum decide_why why;
 	char *job;              /* Owned. */
 	char *nodes, *record;   /* Owned; NULL: none. */
-	int64_t valid_until_us; /* PLACE. */
+	int64_t valid_until_us; /* PLACE, REQUEUE. */
+	uint32_t n_restarts;    /* Of the job now. */
+	bool is_requeued;       /* For sched_act(). */
+	double payback_s;       /* REQUEUE. */
 };
 
 struct decide_actions {
@@ -147,9 +169,10 @@ struct decide_actions {
 };
 
 /*
- * Lists the actions to request, in this order: undoing, then waiting jobs by priority,
- * then records. Updates 'changes' by the snapshot (busy_since_us, jobs that are gone);
- * decide_note() notes the requests. Release with decide_actions_fini().
+ * Lists the actions to request, in this order: undoing, and places of moved jobs, then
+ * waiting jobs by priority, then moves and records. Updates 'changes' by the snapshot
+ * (busy_since_us, jobs that are gone); decide_note() notes the requests. Release with
+ * decide_actions_fini().
  *
  * The watchdog also covers waiting jobs with a pin of ours that is not in 'changes':
  * the daemon may have been killed at a bad moment, or its store lost. Such a pin is

@@ -11,6 +11,7 @@ const char *const decide_kind_names[] = {
 	[DECIDE_PIN] = "pin",
 	[DECIDE_RECORDED] = "recorded",
 	[DECIDE_OVER] = "over",
+	[DECIDE_MOVE] = "move",
 	NULL,
 };
 
@@ -132,9 +133,11 @@ decide_note(struct decide_changes *changes, const struct decide_action *action,
 	change->at_us = now_us;
 	if (action->record)
 		decide_set_text(&change->record, action->record);
-	if (action->kind == SCHED_PLACE) {
-		change->kind = DECIDE_PIN;
+	if (action->kind == SCHED_PLACE || action->kind == SCHED_REQUEUE) {
+		change->kind = action->kind == SCHED_PLACE ? DECIDE_PIN : DECIDE_MOVE;
 		change->is_users = false;
+		change->busy_since_us = 0;
+		change->n_restarts = action->n_restarts;
 		decide_set_text(&change->nodes, action->nodes);
 		change->valid_until_us = action->valid_until_us;
 	} else if (change->kind != DECIDE_PIN) {
@@ -163,6 +166,9 @@ decide_done(struct decide_changes *changes, const struct decide_action *action, 
 	} else if (action->kind == SCHED_PLACE && rc < 0) {
 		/* The job may still be let go; it is not pinned. */
 		change->kind = DECIDE_OVER;
+	} else if (action->kind == SCHED_REQUEUE && rc < 0) {
+		/* It runs on. */
+		change->kind = *change->record ? DECIDE_RECORDED : DECIDE_OVER;
 	} else if (action->kind == SCHED_RECORD && action->why != DECIDE_TOLD &&
 		   (rc == 0 || change->n_failed >= DECIDE_MAX_FAILED)) {
 		decide_remove(changes, action->job);

@@ -8,6 +8,9 @@
 /* A job is left alone after this number of refused actions in a row. */
 #define DECIDE_MAX_FAILED 3
 
+/* What users see of a job that has moved. */
+#define DECIDE_MOVED_RECORD "antiphase:v1;moved"
+
 void decide_remove_at(struct decide_changes *changes, size_t i);
 /* Replaces an owned text; NULL is "". */
 void decide_set_text(char **text, const char *value);

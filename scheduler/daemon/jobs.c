@@ -64,6 +64,7 @@ job_free(struct job *job)
 	free(job->nodes);
 	free(job->record);
 	free(job->doc);
+	jobs_move_free(job->move);
 	free(job);
 }
 
@@ -78,6 +79,7 @@ jobs_free(struct jobs *jobs)
 	vec_free(&jobs->items);
 	vec_free(&jobs->by_number);
 	live_workload_free(jobs->taking.running);
+	jobs_stop_moving(jobs);
 	advisor_free(jobs->advisor);
 	strtab_free(jobs->names);
 	free(jobs->is_silent);
@@ -133,6 +135,8 @@ jobs_make(struct jobs *jobs, const char *name)
 	job->name = xstrdup(name);
 	job->number = UINT32_MAX;
 	job->refusal = JOBS_NO_PERIOD;
+	job->move_s = NAN;
+	job->began_us = clk_wall_us();
 	/* Assumed until jobs_mark_running() checks it. */
 	job->is_here = true;
 	jobs->items.items[id] = job;
@@ -152,6 +156,7 @@ take_away(struct jobs *jobs, struct job *job)
 	free(job->hosts);
 	job->hosts = NULL;
 	job->n_hosts = 0;
+	jobs_forget_move(job);
 	job->is_ranked = false;
 	job->is_by_pacer = false;
 	job->revision = 0;
@@ -338,6 +343,8 @@ jobs_put(struct jobs *jobs, struct job *job, const struct work_job *new,
 	job->has_changed = false;
 	profile_fini(&job->profile);
 	profile_copy(&new->profile, &job->profile);
+	/* The next round finds it again, if it still pays. */
+	jobs_forget_move(job);
 	free(job->hosts);
 	job->hosts = new->hosts ? xmemdup(new->hosts, new->n_hosts_wanted,
 					  sizeof *new->hosts)
@@ -441,6 +448,7 @@ jobs_set_fabric(struct jobs *jobs)
 	};
 
 	jobs_stop_taking(jobs);
+	jobs_stop_moving(jobs);
 	jobs->next_view = 0;
 	for (size_t i = 0; i < jobs->items.n; i++)
 		if (jobs->items.items[i])
@@ -472,6 +480,11 @@ jobs_advice(const struct jobs *jobs, const struct sched_job *waiting,
 	ret_advice->nodes = job->nodes;
 	ret_advice->record = job->record;
 	ret_advice->valid_until_us = job->valid_until_us;
+	/* Two jobs that make room for each other are for people to move. */
+	if (job->move && !job->move->with) {
+		ret_advice->move_nodes = job->move->nodes;
+		ret_advice->move_payback_s = job->move->payback_s;
+	}
 }
 
 struct jobs_counts

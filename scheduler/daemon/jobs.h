@@ -37,6 +37,7 @@ struct jsonw;
 struct loop;
 struct profiled_job;
 struct live_workload;
+struct move_log;
 struct scheduler_config;
 struct store;
 struct telemetry;
@@ -66,11 +67,24 @@ struct declared {
 
 /* Reads a comment, which is hostile; false if it declares nothing possible. */
 bool jobs_declared(const char *comment, struct declared *ret_declared);
+/* The time that the job loses by a move, of "antiphase: movable move_s=20"; or NAN. */
+double jobs_declared_move_s(const char *comment);
 
 /* A job's rank 0, which receives its orders. */
 struct pacer {
 	uint32_t pid; /* 0: not visible to its collector, so not reachable. */
 	char host[TELE_MAX_NAME + 1];
+};
+
+/* An advised move of a running job, and its bill (core/advise/moves.h). */
+struct job_move {
+	uint32_t *hosts;    /* Owned.  Its new ones, n_hosts of the job. */
+	char *nodes;        /* Owned.  The same as a hostlist. */
+	uint32_t n_workers; /* That change hosts. */
+	char *with;         /* Owned.  The job that makes room; NULL: none. */
+	double lost_s;      /* By this job. */
+	double gain, cost;  /* Weight times seconds. */
+	double payback_s;
 };
 
 struct job {
@@ -84,8 +98,12 @@ struct job {
 	struct profile profile; /* As the advisor has it. */
 	uint32_t *hosts;
 	uint32_t n_hosts;
-	int64_t earlier_us; /* When the earlier run's profile was found; or 0. */
-	int64_t sought_ns;  /* The last search for an earlier run; 0: never. */
+	int64_t earlier_us;    /* When the earlier run's profile was found; or 0. */
+	int64_t sought_ns;     /* The last search for an earlier run; 0: never. */
+	bool is_movable;       /* Other hosts may be advised while it runs. */
+	double move_s;         /* What a move costs it, as declared; or NAN. */
+	int64_t began_us;      /* Its start, or when it was first seen; wall clock. */
+	struct job_move *move; /* Owned.  NULL: none is advised. */
 	bool is_shiftable;
 	int64_t reader_ns;  /* Last list with a pod that heeds its annotations; or 0. */
 	int64_t report_ns;  /* The last report of its pacer; 0: never. */
@@ -106,8 +124,9 @@ struct job {
 	uint32_t component;
 	bool is_steered; /* As set by pace.c. */
 	bool is_ranked;
-	bool is_outcome_new; /* Since the answer was made. */
-	unsigned counted;    /* 1 + kind and reason of the last advice; 0: none. */
+	bool is_outcome_new; /* Since the answer was made, as the next. */
+	bool is_move_new;
+	unsigned counted; /* 1 + kind and reason of the last advice; 0: none. */
 };
 
 /* Kinds of advice. */
@@ -128,6 +147,7 @@ struct jobs_opts {
 	const struct fabric_source *fabric;
 	struct telemetry *telemetry;
 	struct store *store;                   /* NULL: none. */
+	struct move_log *moves;                /* NULL: no job is moved. */
 	const struct sched_snapshot *snapshot; /* at_us 0 while there is none. */
 	const struct modes *modes;             /* NULL: observe. */
 	unsigned levers;                       /* Of enum advise_lever; 0: all. */
@@ -189,9 +209,18 @@ void jobs_take_waiting(struct jobs *jobs);
 void jobs_solve(struct jobs *jobs);
 /* Drops the jobs that are gone. */
 void jobs_drop_gone(struct jobs *jobs);
+/* Notes which running jobs may move, as users and the snapshot say. */
+void jobs_mark_movable(struct jobs *jobs);
 
 /* Continues unfinished work; call it as often as the loop can. */
 void jobs_step(struct jobs *jobs);
+/*
+ * Seeks a move of a running job that pays, one job a step, in rounds with a rest between
+ * them; false: nothing is left to do.  After a round, the best move is advised.
+ */
+bool jobs_seek_move(struct jobs *jobs);
+/* A job's move is requested: its advice is over. */
+void jobs_drop_move(struct jobs *jobs, const char *name);
 /* Takes the current state of a running job; 'running' NULL: there is no fabric. */
 void jobs_take_running(struct jobs *jobs, const struct live_workload *running,
 		       const struct profiled_job *seen);
@@ -239,6 +268,7 @@ struct jobs_totals {
 	uint64_t solves[JOBS_N_SOLVE_BOUNDS + 1];  /* By duration. */
 	double solves_s;                           /* Sum of durations. */
 	uint64_t n_given[JOBS_N_KINDS][N_REASONS]; /* Advices, as they change. */
+	uint64_t n_moves_advised;                  /* Likewise, of jobs. */
 };
 const struct jobs_totals *jobs_totals(const struct jobs *jobs);
 

@@ -108,6 +108,34 @@ take_view(const struct jobs *jobs, const struct advisor_view *view,
 	}
 }
 
+/* The advised move of a running job. */
+static void
+take_move(const struct jobs *jobs, const struct job *job, struct advice_doc *doc,
+	  struct advice_doc_job *out)
+{
+	const struct topo *topo = fabric_source_topo(jobs->opts.fabric);
+	const struct job_move *move = job->move;
+
+	out->is_moved = true;
+	out->move = (struct advice_doc_move){
+		.from = xcalloc(job->n_hosts + 1, sizeof *out->move.from),
+		.n_from = job->n_hosts,
+		.n_workers = move->n_workers,
+		.with = move->with ? advice_doc_text(doc, move->with) : "",
+		.lost_s = move->lost_s,
+		.goodput_gained_s = move->gain,
+		.goodput_lost_s = move->cost,
+		.payback_s = move->payback_s,
+	};
+	out->hosts = xcalloc(job->n_hosts + 1, sizeof *out->hosts);
+	for (uint32_t i = 0; i < job->n_hosts; i++) {
+		out->move.from[i] =
+			advice_doc_text(doc, topo_node(topo, job->hosts[i])->name);
+		out->hosts[i] =
+			advice_doc_text(doc, topo_node(topo, move->hosts[i])->name);
+	}
+}
+
 /* The advice for a waiting job. */
 static void
 take_places(const struct jobs *jobs, const struct advisor_ranking *ranking,
@@ -306,7 +334,7 @@ jobs_write_doc(struct jobs *jobs, struct job *job, const struct advisor_view *vi
 	BUG_ON(!out);
 	forget_answer(job);
 	job->at_us = clk_wall_us();
-	job->is_outcome_new = false;
+	job->is_outcome_new = job->is_move_new = false;
 	job->valid_until_us = job->at_us + jobs->opts.config->valid_us;
 	job->answer = DECIDE_REFUSED;
 	if (ranking) {
@@ -324,6 +352,8 @@ jobs_write_doc(struct jobs *jobs, struct job *job, const struct advisor_view *vi
 	take_evidence(jobs, job, &doc.jobs[0]);
 	if (view)
 		take_view(jobs, view, &doc, &doc.jobs[0]);
+	if (view && job->move)
+		take_move(jobs, job, &doc, &doc.jobs[0]);
 	if (ranking)
 		take_places(jobs, ranking, job->n_hosts, &doc, &doc.jobs[0]);
 	jsonw_line(&w, out, "antiphase.job_advice/1");

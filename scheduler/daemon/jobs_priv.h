@@ -9,6 +9,7 @@
  *	jobs_run.c   running jobs, from their traffic
  *	jobs_wait.c  waiting jobs
  *	jobs_solve.c advice for running jobs, solved and read in steps
+ *	jobs_moves.c other hosts for running jobs, sought in steps
  *
  * Each uses those above it.
  */
@@ -17,6 +18,7 @@
 
 #include "lib/base/log.h"
 #include "lib/base/vec.h"
+#include "scheduler/core/advise/moves_search.h"
 #include "scheduler/daemon/jobs.h"
 
 #define JOBS_SECOND_NS INT64_C(1000000000)
@@ -62,6 +64,18 @@ struct jobs {
 	int64_t rest_until_ns;     /* jobs_step() rests until then. */
 	int64_t nodes_at_us;       /* The snapshot whose free nodes the advisor has. */
 
+	struct jobs_moving {           /* Seeking a move. */
+		bool has_sought;       /* There was a candidate in the round. */
+		bool is_under_way;     /* A round, */
+		size_t next_job;       /* which goes on with this job. */
+		int64_t cost_ns;       /* Time spent on it. */
+		int64_t rest_until_ns; /* No round begins before. */
+		uint32_t n_allowed;
+		struct moves_step best;              /* Owned.  n_jobs 0: none yet. */
+		char *best_jobs[MOVES_STEP_JOBS];    /* Owned.  Their names. */
+		double best_lost_s[MOVES_STEP_JOBS]; /* Of these. */
+	} moving;
+
 	struct jobs_totals totals;
 	struct log_limit store_limit;
 };
@@ -92,6 +106,14 @@ bool jobs_has_silent(const struct jobs *jobs, const uint32_t *hosts, uint32_t n)
 /* A ring on 'n_nodes' nodes that are not chosen yet. */
 void jobs_make_work(const char *name, uint32_t n_nodes, const struct profile *profile,
 		    struct work_job *ret_job);
+
+/* ---- jobs_moves.c -------------------------------------------------------------------- */
+
+void jobs_move_free(struct job_move *move); /* Accepts NULL. */
+/* Drops the advised move of a job. */
+void jobs_forget_move(struct job *job);
+/* Ends the round that is under way. */
+void jobs_stop_moving(struct jobs *jobs);
 
 /* ---- jobs_pacer.c -------------------------------------------------------------------- */
 

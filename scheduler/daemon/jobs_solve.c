@@ -34,7 +34,7 @@ take_view(struct jobs *jobs, struct job *job)
 		return false;
 	if (view.revision == job->revision && job->doc &&
 	    job->refusal == JOBS_ADVISED && clk_wall_us() < job->valid_until_us &&
-	    !job->is_outcome_new &&
+	    !job->is_outcome_new && !job->is_move_new &&
 	    job->is_steered == jobs->pacing.is_steered(jobs->pacing.ctx, job))
 		return false;
 	job->revision = view.revision;

@@ -4,6 +4,7 @@
  * the ranking of places for them.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +53,15 @@ jobs_declared(const char *comment, struct declared *ret_declared)
 		return false;
 	*ret_declared = declared;
 	return true;
+}
+
+double
+jobs_declared_move_s(const char *comment)
+{
+	const char *ours = strstr(comment, "antiphase:");
+	int64_t move_s;
+
+	return ours && take_number(ours, "move_s=", &move_s) ? (double)move_s : NAN;
 }
 
 /* At the rate of the first host's interfaces: most hosts are alike. */

@@ -20,6 +20,7 @@
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/daemon/link_counters.h"
 #include "scheduler/daemon/metrics_flows.h"
+#include "scheduler/daemon/move_log.h"
 #include "scheduler/daemon/outcomes.h"
 #include "scheduler/daemon/pace.h"
 #include "scheduler/daemon/pods.h"
@@ -419,6 +420,18 @@ write_paths(const struct scheduler_metrics *own, struct metrics *m)
 			"Flows of running jobs that advice gave another path.");
 }
 
+static void
+write_moves(const struct scheduler_metrics *own, struct metrics *m)
+{
+	metrics_counter(m, "antiphase_scheduler_moves_advised_total",
+			jobs_totals(own->opts.jobs)->n_moves_advised,
+			"Running jobs that were advised to move; an unchanged advice "
+			"is not counted again.");
+	metrics_counter(m, "antiphase_scheduler_moves_total",
+			move_log_count(own->opts.moves),
+			"Running jobs that were requeued for a move.");
+}
+
 static bool
 write_actions(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 {
@@ -466,6 +479,7 @@ write_actions(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 	write_pods(own, m);
 	write_fragmentation(own, m);
 	write_paths(own, m);
+	write_moves(own, m);
 	metrics_family(m, "antiphase_scheduler_orders_total", METRICS_COUNTER,
 		       "Orders sent to pacers, by reason.");
 	for (int i = 0; i < STEER_N_WHYS; i++)

@@ -22,6 +22,7 @@ struct http;
 struct http_place;
 struct jobs;
 struct loop;
+struct move_log;
 struct outcomes;
 struct pace;
 struct path_orders;
@@ -49,6 +50,7 @@ struct scheduler_metrics_opts {
 	const struct connect_offers *connect_offers;
 	const struct outcomes *outcomes;
 	const struct fragmentation_watch *fragmentation;
+	const struct move_log *moves;
 	const struct store *store; /* NULL: none. */
 	const struct history *history;
 };

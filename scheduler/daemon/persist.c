@@ -48,6 +48,7 @@ persist_keep_change(struct store *store, const char *job,
 		jsonw_str(&w, "before", change->before);
 		jsonw_int(&w, "at_us", change->at_us);
 		jsonw_int(&w, "valid_until_us", change->valid_until_us);
+		jsonw_int(&w, "restarts", change->n_restarts);
 		jsonw_end(&w);
 		jsonw_finish(&w);
 		fclose(out);
@@ -79,6 +80,7 @@ on_change(void *ctx, const char *key, int64_t at_us, const char *json)
 	struct json_doc *doc;
 	struct err err;
 	const char *kind = "";
+	int64_t n_restarts = 0;
 
 	(void)at_us;
 	if (json_parse("store", json, strlen(json), &doc, &err) < 0)
@@ -95,6 +97,8 @@ on_change(void *ctx, const char *key, int64_t at_us, const char *json)
 		     NULL);
 	json_opt_int(doc, json_root(doc), "valid_until_us", 0, INT64_C(1) << 52,
 		     &change->valid_until_us, NULL);
+	json_opt_int(doc, json_root(doc), "restarts", 0, UINT32_MAX, &n_restarts, NULL);
+	change->n_restarts = (uint32_t)n_restarts;
 	json_doc_free(doc);
 	return true;
 }

@@ -57,11 +57,14 @@ static const struct setting items[] = {
 	  "partitions with another mode, comma-separated: PARTITION=MODE",
 	  .kind = SETTING_TEXT, .is_live = true },
 	{ "scheduler", "levers", "levers", "LIST", "place,time",
-	  "what advice may change: place, path, time; comma-separated",
+	  "what advice may change: place, path, time, move; comma-separated",
 	  .kind = SETTING_TEXT },
 	{ "scheduler", "path_changes", "path-changes", "N", "600",
 	  "flows of running jobs that may get another path in any minute",
 	  .kind = SETTING_INTEGER, .min = 1, .max = 1000000 },
+	{ "scheduler", "moves_per_hour", "moves-per-hour", "SHARE", "0.1",
+	  "running jobs that may be moved in an hour, as a share of all",
+	  .kind = SETTING_TEXT },
 	{ "scheduler", "kill_switch", "kill-switch", "FILE", "/run/antiphase/stop",
 	  "while this file exists, undo all actions and take none",
 	  .kind = SETTING_PATH },
@@ -116,6 +119,9 @@ static const struct setting named[] = {
 	{ "partition", "mode", NULL, "MODE", "",
 	  "what to do with advice for jobs of this partition",
 	  .kind = SETTING_WORD, .words = mode_words, .is_live = true },
+	{ "partition", "move", NULL, NULL, "no",
+	  "in mode enforce: whether running jobs of this partition may be moved",
+	  .kind = SETTING_BOOLEAN, .is_live = true },
 };
 /* clang-format on */
 

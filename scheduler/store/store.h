@@ -100,6 +100,7 @@ enum store_kind {
 	STORE_PROFILE, /* By job: profile, phase, when found; for a restart. */
 	STORE_CHANGE,  /* By job: our changes at the scheduler that are not undone. */
 	STORE_LOG,     /* By job: every change, asked, done, undone; history kept. */
+	STORE_MOVE,    /* By job and time: moves of running jobs, for their limit. */
 	STORE_N_KINDS,
 };
 

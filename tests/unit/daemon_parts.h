@@ -24,6 +24,7 @@ struct daemon_parts {
 	struct fabric_source *fabric;
 	struct telemetry *telemetry;
 	struct store *store;            /* Owned by the test; NULL: none. */
+	struct move_log *moves;         /* Likewise. */
 	struct sched_snapshot snapshot; /* Owned by the test. */
 	struct modes modes;
 	struct jobs *jobs;
@@ -56,6 +57,7 @@ parts_open(struct daemon_parts *parts, const char *plan)
 						    .fabric = parts->fabric,
 						    .telemetry = parts->telemetry,
 						    .store = parts->store,
+						    .moves = parts->moves,
 						    .snapshot = &parts->snapshot,
 						    .modes = &parts->modes,
 						    .announce = parts_announce,

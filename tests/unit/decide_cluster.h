@@ -84,6 +84,7 @@ add_job(struct cluster *c)
 		.required = (char *)"",
 		.excluded = (char *)"",
 		.preferred = (char *)"",
+		.features = (char *)"",
 		.reason = (char *)"BeginTime",
 		.comment = (char *)"",
 		.record = (char *)"",
@@ -127,7 +128,7 @@ text_of(const struct decide_actions *actions)
 	static const char *const kinds[] = {
 		[SCHED_PLACE] = "place",   [SCHED_PREFER] = "prefer",
 		[SCHED_LET_GO] = "let_go", [SCHED_UNPIN] = "unpin",
-		[SCHED_RECORD] = "record",
+		[SCHED_RECORD] = "record", [SCHED_REQUEUE] = "requeue",
 	};
 	struct strbuf out = STRBUF_EMPTY;
 
