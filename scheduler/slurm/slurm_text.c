@@ -250,6 +250,28 @@ is_gated(const struct sched_job *job, int64_t at_us)
 	return away_us >= -1000000 && away_us <= 1000000;
 }
 
+/* Whether a user's comment has that word for us. */
+static bool
+has_word(const char *comment, const char *word)
+{
+	static const char divider[] = " \t,;";
+	const char *ours = strcasestr(comment, SLURM_COMMENT);
+
+	if (!ours)
+		return false;
+	ours += strlen(SLURM_COMMENT);
+	while (*ours) {
+		size_t n;
+
+		ours += strspn(ours, divider);
+		n = strcspn(ours, divider);
+		if (n == strlen(word) && strncasecmp(ours, word, n) == 0)
+			return true;
+		ours += n;
+	}
+	return false;
+}
+
 /* Whether nodes are all that it waits for, by the reasons of Slurm's main scheduler. */
 static bool
 is_queued(const struct sched_job *job, int64_t at_us)
@@ -293,7 +315,7 @@ make_job(char *id, enum sched_job_state state, const struct slurm_piece fields[]
 
 	if (state == SCHED_RUNNING || state == SCHED_ENDING)
 		job.start_us = read_time_us(fields[JOB_START]);
-	job.is_movable = slurm_comment_has(job.comment, SLURM_MOVABLE);
+	job.is_movable = has_word(job.comment, SLURM_MOVABLE);
 	job.is_gated = is_gated(&job, at_us);
 	job.is_queued = is_queued(&job, at_us);
 	job.is_pinned = slurm_record_has(job.record, SLURM_PINNED) ||
@@ -530,27 +552,6 @@ bool
 slurm_is_het_id(const char *id)
 {
 	return is_id(id, '+');
-}
-
-bool
-slurm_comment_has(const char *comment, const char *word)
-{
-	static const char divider[] = " \t,;";
-	const char *ours = strcasestr(comment, SLURM_COMMENT);
-
-	if (!ours)
-		return false;
-	ours += strlen(SLURM_COMMENT);
-	while (*ours) {
-		size_t n;
-
-		ours += strspn(ours, divider);
-		n = strcspn(ours, divider);
-		if (n == strlen(word) && strncasecmp(ours, word, n) == 0)
-			return true;
-		ours += n;
-	}
-	return false;
 }
 
 bool

@@ -122,8 +122,6 @@ bool slurm_is_job_id(const char *id);
 /* "4711+0", a part of a heterogeneous job: only its comments can be changed. */
 bool slurm_is_het_id(const char *id);
 
-/* Whether a user's comment has that word for us. */
-bool slurm_comment_has(const char *comment, const char *word);
 /* Whether our record has that word: "pinned" in "antiphase:v1;shift_us=1;pinned". */
 bool slurm_record_has(const char *record, const char *word);
 

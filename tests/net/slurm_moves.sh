@@ -69,11 +69,11 @@ X
 submit_on() {
 	local nodes=$1 job
 	shift
-	slurm scontrol update NodeName=n[01-12] State=DRAIN Reason=lab
+	slurm scontrol update NodeName="n[01-12]" State=DRAIN Reason=lab
 	slurm scontrol update NodeName="$nodes" State=RESUME
 	job=$(SLURM_SLEEP_S=600 slurm_submit --exclusive -N2 "$@")
 	slurm_wait_state 15 "$job" RUNNING >&2
-	slurm scontrol update NodeName=n[01-12] State=RESUME
+	slurm scontrol update NodeName="n[01-12]" State=RESUME
 	echo "$job"
 }
 
