@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "lib/base/err.h"
+#include "scheduler/daemon/decide.h"
 #include "scheduler/daemon/move_log.h"
+#include "scheduler/daemon/persist.h"
 #include "scheduler/store/store.h"
 #include "tests/unit/store_fixture.h"
 #include "tests/unit/test.h"
@@ -96,6 +98,38 @@ limits_hold_after_a_restart(void **state)
 	store_close(store);
 }
 
+/* The next run of the daemon knows that the job was stopped by us, and not twice. */
+static void
+a_move_under_way_is_found_after_a_restart(void **state)
+{
+	const struct decide_action action = { .kind = SCHED_REQUEUE,
+					      .why = DECIDE_PAYS,
+					      .job = (char *)"17",
+					      .nodes = (char *)"n[1-2]",
+					      .n_restarts = 3 };
+	struct decide_changes changes = { .items = VEC_EMPTY };
+	struct decide_change *change;
+	struct store *store = opened();
+	struct err err;
+
+	(void)state;
+	decide_note(&changes, &action, "antiphase:v1;x", NOW);
+	persist_keep_change(store, "17", decide_find(&changes, "17"));
+	decide_changes_fini(&changes);
+	store_close(store);
+	changes = (struct decide_changes){ .items = VEC_EMPTY };
+	store = opened();
+	assert_int_equal(persist_read_changes(store, &changes, &err), 0);
+	change = decide_find(&changes, "17");
+	assert_non_null(change);
+	assert_int_equal(change->kind, DECIDE_MOVE);
+	assert_string_equal(change->nodes, "n[1-2]");
+	assert_int_equal(change->n_restarts, 3);
+	assert_int_equal(change->at_us, NOW);
+	decide_changes_fini(&changes);
+	store_close(store);
+}
+
 int
 main(void)
 {
@@ -103,6 +137,7 @@ main(void)
 		cmocka_unit_test(a_share_of_the_jobs_may_move_in_an_hour),
 		cmocka_unit_test(a_job_rests_until_its_move_has_paid_back),
 		STORE_TEST(limits_hold_after_a_restart),
+		STORE_TEST(a_move_under_way_is_found_after_a_restart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
