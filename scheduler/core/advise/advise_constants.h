@@ -120,8 +120,11 @@
 #define MOVES_MAX_RACKS   16
 #define MOVES_PLACES      4
 #define MOVES_PLACE_TRIES 60
-/* The same for one job of the advisor, whose loop waits: tens of milliseconds. */
-#define MOVES_ONLINE_TRIES 60
+/* Steps tried for one job of the advisor, whose loop waits: at most, at least, and as many
+ * as look at this number of loads of links. */
+#define MOVES_ONLINE_TRIES     60
+#define MOVES_ONLINE_MIN_TRIES 10
+#define MOVES_ONLINE_LOADS     5000
 /* Steps that are predicted before the best one is taken, and steps of one advice. */
 #define MOVES_PREDICTED 3
 #define MOVES_MAX_STEPS 8

@@ -13,11 +13,12 @@
 #include "scheduler/core/advise/moves_search.h"
 #include "scheduler/core/advise/predict.h"
 #include "scheduler/core/advisor/advisor_priv.h"
+#include "scheduler/core/paths/link_loads.h"
 
 /* Jobs in a prediction around one place, iterations of a run, and limit of flows. */
 #define MAX_JOBS   12
 #define ITERATIONS 15
-#define MAX_COST   80000.0
+#define MAX_COST   40000.0
 
 /* Paths that jobs have of their own, taken off while they may get other hosts. */
 struct set_aside {
@@ -247,16 +248,35 @@ take_best(struct mover *m, struct moves_steps *steps, struct moves_step *ret_ste
 	return true;
 }
 
+/* A try takes time in proportion to the loads on the links of the job. */
+static size_t
+tries_for(const struct advisor *advisor, uint32_t job)
+{
+	const struct routed_job *routed = place_routed_job(advisor->place, job);
+	size_t n_loads = 1, n_tries;
+
+	for (size_t i = 0; i < routed->footprint.n; i++) {
+		size_t n;
+
+		(void)link_loads_of(place_link_loads(advisor->place),
+				    routed->footprint.entries[i].link, &n);
+		n_loads += n;
+	}
+	n_tries = MOVES_ONLINE_LOADS / n_loads;
+	if (n_tries > MOVES_ONLINE_TRIES)
+		return MOVES_ONLINE_TRIES;
+	return n_tries < MOVES_ONLINE_MIN_TRIES ? MOVES_ONLINE_MIN_TRIES : n_tries;
+}
+
 int
 advisor_find_move(struct advisor *advisor, uint32_t job, const struct moves_job *jobs,
 		  size_t n_jobs, const bool *allowed, uint32_t n_allowed,
 		  struct moves_step *ret_step)
 {
-	const struct moves_opts opts = { .seed = advisor->opts.seed,
-					 .n_allowed = n_allowed,
-					 .n_tries = MOVES_ONLINE_TRIES,
-					 .n_max = MOVES_PREDICTED,
-					 .job = &job };
+	struct moves_opts opts = { .seed = advisor->opts.seed,
+				   .n_allowed = n_allowed,
+				   .n_max = MOVES_PREDICTED,
+				   .job = &job };
 	struct moves_steps steps = { 0 };
 	int64_t *were;
 	struct mover m;
@@ -265,6 +285,7 @@ advisor_find_move(struct advisor *advisor, uint32_t job, const struct moves_job 
 	if (job >= advisor->jobs.n || !advisor->jobs.items[job]->name ||
 	    !place_routed_job(advisor->place, job))
 		return -ENOENT;
+	opts.n_tries = tries_for(advisor, job);
 	mover_init(&m, advisor, jobs, n_jobs);
 	were = advisor_set_slots(advisor, allowed);
 	moves_search(advisor->place, m.jobs, &opts, &steps);
