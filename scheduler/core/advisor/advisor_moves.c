@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/sort.h"
 #include "scheduler/core/advise/advise_constants.h"
 #include "scheduler/core/advise/moves_search.h"
 #include "scheduler/core/advise/predict.h"
