@@ -158,6 +158,11 @@ double topo_line_bps(const struct topo *topo, const uint32_t *hosts, size_t n);
 
 /* The same nodes and links with the same ids, except for the fabric's name.  O(fabric). */
 bool topo_is_same(const struct topo *a, const struct topo *b);
+/*
+ * A number of what topo_is_same() compares: equal for equal fabrics, and most likely
+ * different for others.  O(fabric).
+ */
+uint64_t topo_digest(const struct topo *topo);
 
 /* Id of the node or link of that name, or TOPO_NONE.  O(1) on average. */
 uint32_t topo_find_node(const struct topo *topo, const char *name);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* topo_same.c - whether two snapshots describe the same fabric. */
+/* topo_same.c - whether two snapshots describe the same fabric; their digest. */
 #include <string.h>
 
+#include "lib/base/rng.h"
 #include "topology/address_table.h"
 #include "topology/topo.h"
 
@@ -56,4 +57,54 @@ topo_is_same(const struct topo *a, const struct topo *b)
 		if (topo_balance(a, tier) != topo_balance(b, tier))
 			return false;
 	return true;
+}
+
+/* ---- The digest ------------------------------------------------------------------ */
+
+static uint64_t
+mix(uint64_t digest, uint64_t value)
+{
+	return rng_mix(digest ^ value);
+}
+
+static uint64_t
+mix_text(uint64_t digest, const char *text)
+{
+	for (; *text; text++)
+		digest = mix(digest, (unsigned char)*text);
+	/* No character: "ab" and "c" differ from "a" and "bc". */
+	return mix(digest, 256);
+}
+
+static uint64_t
+mix_addresses(uint64_t digest, const struct address_table *addresses, uint32_t node)
+{
+	for (uint32_t i = address_table_first(addresses, node); i != ADDRESS_TABLE_NONE;
+	     i = address_table_next(addresses, i))
+		digest = mix_text(digest, address_table_text(addresses, i));
+	return digest;
+}
+
+uint64_t
+topo_digest(const struct topo *topo)
+{
+	uint64_t digest = mix(topo_n_nodes(topo), topo_n_links(topo));
+
+	for (uint32_t i = 0; i < topo_n_nodes(topo); i++) {
+		const struct topo_node *node = topo_node(topo, i);
+
+		digest = mix(mix(mix(digest, node->kind), node->tier), node->n_slots);
+		digest = mix_addresses(mix_text(digest, node->name),
+				       topo_addresses(topo), i);
+	}
+	for (uint32_t i = 0; i < topo_n_links(topo); i++) {
+		const struct topo_link *link = topo_link(topo, i);
+
+		digest = mix(mix(mix(digest, link->from), link->to), link->reverse);
+		digest = mix(digest, (uint64_t)link->capacity_bps);
+		digest = mix_text(mix_text(digest, link->from_port), link->to_port);
+	}
+	for (uint32_t tier = 1; tier <= TOPO_MAX_TIER; tier++)
+		digest = mix(digest, topo_balance(topo, tier));
+	return digest;
 }

@@ -10,7 +10,7 @@
  *	fabric_source       the fabric, from a file or antiphase-topology
  *	telemetry           frames, and scans of all links; with link_counters
  *	refresh             new profiles of all jobs, in steps
- *	persist, history    the store: changes and profiles; traffic of links
+ *	persist, history    the store: changes, profiles and paths; traffic of links
  *	decide, modes       which actions to request, and why (pure)
  *	actions             requests them; guard takes pins back after a kill
  *	move_log            past moves of running jobs, and the limit on them

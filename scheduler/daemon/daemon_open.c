@@ -174,6 +174,7 @@ make_job_modules(struct daemon *d, unsigned levers)
 						.modes = actions_modes(d->actions),
 						.levers = levers,
 						.is_movable = daemon_is_movable,
+						.add_split = daemon_add_split,
 						.announce = daemon_announce,
 						.ctx = d });
 	d->pace = pace_new(&(struct pace_opts){ .config = &d->config,

@@ -25,6 +25,7 @@
 #include "scheduler/daemon/path_ports.h"
 #include "scheduler/daemon/port_relay.h"
 #include "scheduler/daemon/telemetry.h"
+#include "scheduler/store/store.h"
 
 void
 daemon_announce(void *ctx, const char *topic, const char *text)
@@ -41,6 +42,14 @@ daemon_is_movable(void *ctx, const char *host)
 	const struct daemon *d = ctx;
 
 	return flow_table_has_host(d->flows, host);
+}
+
+void
+daemon_add_split(void *ctx, const char *host, const char *job, struct flow_split *split)
+{
+	const struct daemon *d = ctx;
+
+	flow_table_add_split(d->flows, host, job, split);
 }
 
 /* ---- Callbacks ------------------------------------------------------------------- */
@@ -75,8 +84,20 @@ wishes(void *ctx, const char *name)
 		return (struct path_wishes){ .wish = PATH_WISH_WAIT };
 	if (!view.paths)
 		return (struct path_wishes){ .wish = PATH_WISH_NONE };
+	/* They are stored first. */
+	if (view.paths_revision != job->paths_revision)
+		return (struct path_wishes){ .wish = PATH_WISH_WAIT };
 	return (struct path_wishes){ PATH_WISH_CHOSEN, view.paths, view.n_paths,
 				     view.paths_revision };
+}
+
+static int
+takes_wire(void *ctx, int64_t now_ns, const struct port_flow *flow,
+	   const uint32_t *switches, size_t n_switches)
+{
+	struct daemon *d = ctx;
+
+	return path_ports_takes_wire(d->path_ports, now_ns, flow, switches, n_switches);
 }
 
 static int
@@ -115,12 +136,12 @@ move(void *ctx, int64_t now_ns, const char *job, const struct port_flow *flow,
 }
 
 static bool
-takes(void *ctx, const struct port_flow *flow, const uint32_t *switches,
+takes_own(void *ctx, const struct port_flow *flow, const uint32_t *switches,
       size_t n_switches)
 {
 	const struct daemon *d = ctx;
 
-	return path_ports_takes(d->path_ports, flow, switches, n_switches);
+	return path_ports_takes_own(d->path_ports, flow, switches, n_switches);
 }
 
 /* Of connect_offers. */
@@ -199,10 +220,11 @@ daemon_make_ports(struct daemon *d)
 		.range_of = range_of, .announce = daemon_announce, .ctx = d });
 	d->path_orders = path_orders_new(
 		&(struct path_orders_opts){ .wishes = wishes,
+					    .takes_wire = takes_wire,
 					    .find_port = find_port,
 					    .give_port = give_port,
 					    .release_port = release_port,
-					    .takes = takes,
+					    .takes_own = takes_own,
 					    .move = move,
 					    .ctx = d });
 	d->connect_offers = connect_offers_new(
@@ -241,12 +263,17 @@ void
 daemon_tick_ports(struct daemon *d)
 {
 	int64_t now_ns = clk_monotonic_ns();
+	struct err err;
 
 	port_relay_tick(d->port_relay, now_ns);
 	flow_table_tick(d->flows, now_ns);
 	path_ports_tick(d->path_ports, now_ns);
 	if (!d->announcer)
 		return;
+	/* After a kill -9 the next start knows all paths that flows were ordered to take. */
+	if (d->store && store_commit(d->store, &err) < 0)
+		log_limited(&d->store_limit, now_ns, LOG_LEVEL_ERR, "store",
+			    "%s; the last second is lost", err.text);
 	path_orders_tick(d->path_orders, now_ns, d->flows);
 	connect_offers_tick(d->connect_offers, now_ns, d->flows);
 }

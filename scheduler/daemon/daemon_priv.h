@@ -20,6 +20,7 @@ struct connect_offers;
 struct err;
 struct fabric_source;
 struct fragmentation_watch;
+struct flow_split;
 struct flow_table;
 struct history;
 struct jobs;
@@ -80,6 +81,9 @@ struct daemon {
 void daemon_announce(void *ctx, const char *topic, const char *text);
 /* Of the jobs: the flows of a host can be moved. */
 bool daemon_is_movable(void *ctx, const char *host);
+/* Likewise: the flows that a host reports for a job. */
+void daemon_add_split(void *ctx, const char *host, const char *job,
+		      struct flow_split *split);
 /* The modules that move flows; opened when there is an announcer, or not. */
 void daemon_make_ports(struct daemon *d);
 int daemon_open_ports(struct daemon *d, struct err *err);

@@ -205,6 +205,38 @@ flow_table_has_host(const struct flow_table *table, const char *host)
 	return found;
 }
 
+void
+flow_table_add_split(const struct flow_table *table, const char *host, const char *job,
+		     struct flow_split *split)
+{
+	const char *ends[FLOW_TABLE_SPLIT];
+	const struct flow_host *found;
+	size_t n = 0, n_ends = 0;
+
+	HASH_FIND_STR(table->hosts, host, found);
+	for (size_t i = 0; found && i < found->rows.rows.n && n < FLOW_TABLE_SPLIT;
+	     i++) {
+		const struct flow_row *row = &found->rows.rows.items[i];
+		const char *end;
+		size_t k = 0;
+
+		if (strcmp(row->job, job) != 0)
+			continue;
+		end = flow_table_host_of(table, row->flow.destination);
+		if (!end)
+			continue;
+		n++;
+		while (k < n_ends && ends[k] != end)
+			k++;
+		/* The first one of each host is the busiest. */
+		if (k == n_ends) {
+			ends[n_ends++] = end;
+			split->busiest += (double)row->bytes;
+		}
+		split->bytes += (double)row->bytes;
+	}
+}
+
 size_t
 flow_table_n(const struct flow_table *table)
 {

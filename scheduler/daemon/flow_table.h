@@ -61,6 +61,23 @@ const char *flow_table_host_of(const struct flow_table *table,
 const struct flow_rows *flow_table_next(const struct flow_table *table,
 					const char *host);
 bool flow_table_has_host(const struct flow_table *table, const char *host);
+
+/*
+ * Over how many equal connections a job's hosts send to each other one: all bytes of
+ * these connections over those of the busiest one to each host.  A connection with few
+ * bytes beside a busy one counts as little as it carries.
+ */
+struct flow_split {
+	double bytes, busiest;
+};
+
+/*
+ * Adds the flows that a host reports for a job, the busiest FLOW_TABLE_SPLIT of them.
+ * O(flows of the host).
+ */
+#define FLOW_TABLE_SPLIT 256
+void flow_table_add_split(const struct flow_table *table, const char *host,
+			  const char *job, struct flow_split *split);
 /* Flows that are known now. */
 size_t flow_table_n(const struct flow_table *table);
 

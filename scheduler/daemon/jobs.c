@@ -160,6 +160,7 @@ take_away(struct jobs *jobs, struct job *job)
 	job->is_ranked = false;
 	job->is_by_pacer = false;
 	job->revision = 0;
+	job->paths_revision = 0;
 }
 
 void
@@ -319,8 +320,12 @@ jobs_put(struct jobs *jobs, struct job *job, const struct work_job *new,
 	bool is_shiftable =
 		(jobs_has_pacer(job) && !job->is_observing) ||
 		(job->reader_ns && clk_monotonic_ns() - job->reader_ns < READER_NS);
+	uint32_t n_connections = job->n_connections;
 
-	if (is_same(job, new, is_shiftable, is_by_pacer)) {
+	if (new->hosts)
+		jobs_count_connections(jobs, job, new->hosts, new->n_hosts_wanted);
+	if (n_connections == job->n_connections &&
+	    is_same(job, new, is_shiftable, is_by_pacer)) {
 		if (!job->n_different) {
 			job->is_by_pacer = is_by_pacer;
 			job->has_changed = false;
@@ -333,7 +338,7 @@ jobs_put(struct jobs *jobs, struct job *job, const struct work_job *new,
 	if (job->number != UINT32_MAX && job->is_waiting == !!new->hosts)
 		take_away(jobs, job);
 	/* A known job keeps its number and the state tracked for it. */
-	if (advisor_put(jobs->advisor, new, is_shiftable, &job->number) < 0) {
+	if (jobs_put_on_paths(jobs, job, new, is_shiftable) < 0) {
 		jobs_refuse(jobs, job, JOBS_NOT_PLACED);
 		return;
 	}
@@ -388,6 +393,9 @@ jobs_drop_gone(struct jobs *jobs)
 
 		if (!job || job->is_here)
 			continue;
+		/* One that was not seen since a restart may just be seen late. */
+		if (!job->is_restored)
+			jobs_forget_paths(jobs, job);
 		take_away(jobs, job);
 		jobs->n_reported -= job->has_report;
 		job_free(job);
@@ -459,6 +467,9 @@ jobs_set_fabric(struct jobs *jobs)
 	jobs->n_changed_before = jobs_path_counts(jobs).n_changed;
 	advisor_free(jobs->advisor);
 	jobs->advisor = advisor_new(fabric_source_topo(jobs->opts.fabric), &opts);
+	if (jobs->opts.levers & ADVISE_PATH)
+		jobs->fabric_digest =
+			topo_digest(fabric_source_topo(jobs->opts.fabric));
 	jobs->nodes_at_us = 0;
 	restore(jobs);
 }

@@ -31,6 +31,7 @@
 
 struct err;
 struct fabric_source;
+struct flow_split;
 struct job;
 struct jobs;
 struct jsonw;
@@ -98,12 +99,15 @@ struct job {
 	struct profile profile; /* As the advisor has it. */
 	uint32_t *hosts;
 	uint32_t n_hosts;
-	int64_t earlier_us;    /* When the earlier run's profile was found; or 0. */
-	int64_t sought_ns;     /* The last search for an earlier run; 0: never. */
-	bool is_movable;       /* Other hosts may be advised while it runs. */
-	double move_s;         /* What a move costs it, as declared; or NAN. */
-	int64_t began_us;      /* Its start, or when it was first seen; wall clock. */
-	struct job_move *move; /* Owned.  NULL: none is advised. */
+	uint32_t n_connections;  /* To each host, as these report them; 0: unknown. */
+	uint64_t paths_revision; /* Of the paths in the store (persist.h); 0: none. */
+	bool has_stored_paths;   /* The store has paths of it. */
+	int64_t earlier_us;      /* When the earlier run's profile was found; or 0. */
+	int64_t sought_ns;       /* The last search for an earlier run; 0: never. */
+	bool is_movable;         /* Other hosts may be advised while it runs. */
+	double move_s;           /* What a move costs it, as declared; or NAN. */
+	int64_t began_us;        /* Its start, or when it was first seen; wall clock. */
+	struct job_move *move;   /* Owned.  NULL: none is advised. */
 	bool is_shiftable;
 	int64_t reader_ns;  /* Last list with a pod that heeds its annotations; or 0. */
 	int64_t report_ns;  /* The last report of its pacer; 0: never. */
@@ -156,6 +160,9 @@ struct jobs_opts {
 	 * host's.
 	 */
 	bool (*is_movable)(void *ctx, const char *host);
+	/* As flow_table_add_split().  NULL: all jobs have one connection to a host. */
+	void (*add_split)(void *ctx, const char *host, const char *job,
+			  struct flow_split *split);
 
 	/* Publishes an advice. */
 	void (*announce)(void *ctx, const char *topic, const char *text);

@@ -3,7 +3,7 @@
  * jobs_priv.h - the state behind jobs.h, shared by its files:
  *
  *	jobs_doc.c   an advice as a document, and as a record for users
- *	jobs_paths.c which jobs' paths may be chosen, and changes of paths
+ *	jobs_paths.c which jobs' paths may be chosen, changes of paths, paths in the store
  *	jobs.c       the list of jobs; handing them to the advisor
  *	jobs_pacer.c running jobs, from the reports of their pacers
  *	jobs_run.c   running jobs, from their traffic
@@ -34,10 +34,11 @@ struct jobs {
 	const struct live *live;             /* Of the telemetry. */
 	const struct job_profiler *profiler; /* Of the telemetry. */
 	struct advisor *advisor;             /* Owned; NULL without a fabric. */
-	struct strtab *names;                /* Owned. */
-	bool *is_silent;                     /* Owned. By node of the fabric. */
-	bool *is_heard;                      /* Owned. Likewise: has ever sent. */
-	uint32_t n_silent;                   /* Of all hosts. */
+	uint64_t fabric_digest;  /* topo_digest(), where paths are stored. */
+	struct strtab *names;    /* Owned. */
+	bool *is_silent;         /* Owned. By node of the fabric. */
+	bool *is_heard;          /* Owned. Likewise: has ever sent. */
+	uint32_t n_silent;       /* Of all hosts. */
 	VEC(struct job *) items; /* Owned; by number in 'names'; NULL: a free one. */
 	VEC(struct job *) by_number; /* At the advisor; NULL: free. */
 	bool is_restored;            /* Jobs of the last run are restored. */
@@ -78,6 +79,7 @@ struct jobs {
 
 	struct jobs_totals totals;
 	struct log_limit store_limit;
+	struct log_limit paths_limit; /* Of messages about stored paths. */
 };
 
 /* ---- jobs_doc.c ---------------------------------------------------------------------- */
@@ -89,9 +91,23 @@ void jobs_write_doc(struct jobs *jobs, struct job *job, const struct advisor_vie
 /* ---- jobs_paths.c -------------------------------------------------------------------- */
 
 /* Sets whether the paths of a job of the advisor may be chosen. */
-void jobs_allow_paths(struct jobs *jobs, const struct job *job);
+void jobs_allow_paths(struct jobs *jobs, struct job *job);
 /* Changes paths of running jobs until 'until_ns'. */
 void jobs_change_paths(struct jobs *jobs, int64_t until_ns);
+/* Notes over how many connections the hosts of a running job send to each other. */
+void jobs_count_connections(const struct jobs *jobs, struct job *job,
+			    const uint32_t *hosts, uint32_t n_hosts);
+/*
+ * Hands 'work' to the advisor as advisor_put(): with the job's connections, and, if the
+ * advisor does not know the job, on the paths that the store has for it.
+ */
+int jobs_put_on_paths(struct jobs *jobs, struct job *job, const struct work_job *work,
+		      bool is_shiftable);
+/* Stores the paths of a job if they have changed. */
+void jobs_keep_paths(struct jobs *jobs, struct job *job,
+		     const struct advisor_view *view);
+/* The job is gone. */
+void jobs_forget_paths(struct jobs *jobs, struct job *job);
 
 /* ---- jobs.c -------------------------------------------------------------------------- */
 

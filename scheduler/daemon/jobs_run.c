@@ -44,6 +44,7 @@ take_pacer(struct jobs *jobs, const struct live_workload *running, struct job *j
 		jobs_refuse(jobs, job, JOBS_SILENT);
 	else
 		jobs_put(jobs, job, &new, true);
+	job->is_restored = false;
 	work_job_fini(&new);
 	return true;
 }
@@ -64,9 +65,12 @@ jobs_take_running(struct jobs *jobs, const struct live_workload *running,
 	if (running && jobs->advisor &&
 	    !live_workload_job(running, seen, &new, &notes)) {
 		why = judge(jobs, &status, &new, seen);
+		/* A few iterations after a restart are no reason to give up its advice. */
+		if (why != JOBS_THIN)
+			job->is_restored = false;
 		if (why == JOBS_ADVISED)
 			jobs_put(jobs, job, &new, false);
-		else
+		else if (!job->is_restored)
 			jobs_refuse(jobs, job, why);
 		work_job_fini(&new);
 	} else if (!job->is_restored) {
@@ -96,16 +100,17 @@ jobs_mark_running(struct jobs *jobs)
 
 		if (job)
 			job->is_here = true;
-		if (job && seen[i]->has_estimate)
-			job->is_restored = false;
 	}
 	/* Jobs from before a restart: until their profile is too old. */
 	for (size_t i = 0; i < jobs->items.n; i++) {
 		struct job *job = jobs->items.items[i];
 
-		if (job && job->is_restored)
-			job->is_here |= clk_wall_us() - job->restored_us <
-					jobs->opts.config->max_age_us;
+		if (!job || !job->is_restored)
+			continue;
+		if (clk_wall_us() - job->restored_us < jobs->opts.config->max_age_us)
+			job->is_here = true;
+		else if (job->is_here)
+			job->is_restored = false;
 	}
 }
 

@@ -41,6 +41,7 @@ take_view(struct jobs *jobs, struct job *job)
 	job->component = view.component;
 	job->refusal = JOBS_ADVISED;
 	jobs_write_doc(jobs, job, &view, NULL);
+	jobs_keep_paths(jobs, job, &view);
 	jobs->pacing.on_view(jobs->pacing.ctx, job, &view);
 	return true;
 }

@@ -296,32 +296,78 @@ takes_own(const struct path_orders *orders, const struct slot *slot,
 	uint32_t switches[ROUTE_MAX_HOPS];
 	size_t n = switches_of(orders, slot, switches);
 
-	return n && orders->opts.takes(orders->opts.ctx, flow, switches, n);
+	return n && orders->opts.takes_own(orders->opts.ctx, flow, switches, n);
 }
 
 /*
- * Of the slots that the flow's own port takes, or of all if it takes none: the one with
- * the fewest bytes, the first of several.
+ * The slot with the fewest bytes, the first of several; with 'is_taken', of these only.
  */
 static uint32_t
 choose_slot(const struct path_orders *orders, const struct slots *slots,
-	    const struct port_flow *flow)
+	    const bool *is_taken)
 {
-	bool is_taken = takes_own(orders, &slots->items[0], flow);
-	uint32_t best = 0;
+	uint32_t best = NO_SLOT;
 
-	for (uint32_t i = 1; i < slots->n; i++) {
-		bool takes = takes_own(orders, &slots->items[i], flow);
-
-		if (takes != is_taken
-			    ? takes
-			    : *bytes_of(orders, &slots->items[i]) <
-				      *bytes_of(orders, &slots->items[best])) {
+	for (uint32_t i = 0; i < slots->n; i++)
+		if ((!is_taken || is_taken[i]) &&
+		    (best == NO_SLOT || *bytes_of(orders, &slots->items[i]) <
+						*bytes_of(orders, &slots->items[best])))
 			best = i;
-			is_taken = takes;
-		}
-	}
 	return best;
+}
+
+/*
+ * The slots whose path the port of a flow takes, its own or its wire port.  1; 0: there is
+ * none; or -EAGAIN: it is being found out.
+ */
+static int
+find_taken(struct path_orders *orders, int64_t now_ns, const struct slots *slots,
+	   const struct flow_row *row, bool *ret_is_taken)
+{
+	const bool has_wire_port = row->port != row->flow.source_port;
+	uint32_t switches[ROUTE_MAX_HOPS];
+	int any = 0;
+
+	if (has_wire_port)
+		orders->opts.give_port(orders->opts.ctx, &row->flow, row->port);
+	for (uint32_t i = 0; i < slots->n; i++) {
+		const struct slot *slot = &slots->items[i];
+		int r = 0;
+
+		if (slot->number != WORK_HASHED && !has_wire_port) {
+			r = takes_own(orders, slot, &row->flow);
+		} else if (slot->number != WORK_HASHED) {
+			size_t n = switches_of(orders, slot, switches);
+
+			r = n ? orders->opts.takes_wire(orders->opts.ctx, now_ns,
+							&row->flow, switches, n)
+			      : 0;
+		}
+		if (r == -EAGAIN)
+			return r;
+		ret_is_taken[i] = r > 0;
+		any |= r > 0;
+	}
+	return any;
+}
+
+/* The slot of a connection that has none; NO_SLOT: it is being found out. */
+static uint32_t
+slot_for(struct path_orders *orders, int64_t now_ns, const struct slots *slots,
+	 const struct flow_row *row)
+{
+	bool *is_taken = NULL;
+	uint32_t slot = NO_SLOT;
+	int r = 0;
+
+	if (slots->n > 1) {
+		is_taken = xcalloc(slots->n, sizeof *is_taken);
+		r = find_taken(orders, now_ns, slots, row, is_taken);
+	}
+	if (r >= 0)
+		slot = choose_slot(orders, slots, r > 0 ? is_taken : NULL);
+	free(is_taken);
+	return slot;
 }
 
 static int64_t
@@ -504,7 +550,10 @@ take_row(struct path_orders *orders, int64_t now_ns, const struct flow_table *fl
 		f->seen_ns = now_ns;
 	}
 	if (slots.n && f->slot == NO_SLOT) {
-		f->slot = choose_slot(orders, &slots, &row->flow);
+		f->slot = slot_for(orders, now_ns, &slots, row);
+		f->is_probing = f->slot == NO_SLOT;
+		if (f->is_probing)
+			return;
 		*bytes_of(orders, &slots.items[f->slot]) += row->bytes;
 	}
 	if (slots.n && slots.items[f->slot].number != WORK_HASHED)

@@ -8,7 +8,8 @@
  * - A connection belongs to the advised flows from its host to the host that reports its
  *   destination address as a source.  Where advice has several flows between two hosts
  *   (several connections to each peer), a new connection gets the one with the fewest
- *   bytes so far, and keeps it.
+ *   bytes so far, and keeps it.  One that has a wire port already, from before a start,
+ *   gets one whose path this port takes.
  * - The wire port that takes the flow's path is asked for ('find_port', path_ports.h).  A
  *   connection that has it already gets no order; nor does one whose own port takes the
  *   path, because it was chosen when the connection was opened (connect_offers.h).
@@ -25,7 +26,7 @@
  * after twice that, and so on up to PATH_ORDERS_REST_NS.
  *
  * After a start, connections that have a wire port keep it until their job has paths
- * again; then those on other paths are moved.  So no storage is needed.
+ * again; then those on other paths are moved.  The paths of jobs are stored (persist.h).
  *
  * Pure: time is an argument, input and output are callbacks.  A tick takes O(reported
  * flows), at most about PATH_ORDERS_ROWS of them; the next one goes on from there.
@@ -74,14 +75,16 @@ struct path_wishes {
 struct path_orders_opts {
 	/* What is wished for a job, by its name in the reports. */
 	struct path_wishes (*wishes)(void *ctx, const char *job);
-	/* As path_ports_find(), path_ports_give() and path_ports_release(). */
+	/* As path_ports_takes_wire(), _find(), _give() and _release(). */
+	int (*takes_wire)(void *ctx, int64_t now_ns, const struct port_flow *flow,
+			  const uint32_t *switches, size_t n_switches);
 	int (*find_port)(void *ctx, int64_t now_ns, const struct port_flow *flow,
 			 const uint32_t *switches, size_t n_switches,
 			 uint16_t *ret_port);
 	void (*give_port)(void *ctx, const struct port_flow *flow, uint16_t port);
 	void (*release_port)(void *ctx, const struct port_flow *flow);
-	/* As path_ports_takes(). */
-	bool (*takes)(void *ctx, const struct port_flow *flow, const uint32_t *switches,
+	/* As path_ports_takes_own(). */
+	bool (*takes_own)(void *ctx, const struct port_flow *flow, const uint32_t *switches,
 		      size_t n_switches);
 	/* As port_relay_move(). */
 	int (*move)(void *ctx, int64_t now_ns, const char *job,

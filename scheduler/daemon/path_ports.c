@@ -64,6 +64,7 @@ struct given_port {
 	UT_hash_handle hh, hh_wire;
 	struct port_flow flow; /* True ports. */
 	struct port_flow wire; /* As on the wire. */
+	unsigned n_asked;      /* Orders for this port alone. */
 };
 
 struct path_ports {
@@ -246,7 +247,7 @@ key_of(const struct port_flow *flow, enum port_use use)
 	return wire_of(flow, (uint16_t)use);
 }
 
-static const struct known_port *
+static struct known_port *
 find_port(const struct pair *pair, uint16_t port)
 {
 	for (size_t i = 0; i < pair->ports.n; i++)
@@ -326,6 +327,24 @@ add_port(struct pair *pair, uint16_t port)
 	vec_push(&pair->ports, ((struct known_port){ .port = port, .is_asked = true }));
 }
 
+/* Probes are of no use now. */
+static bool
+is_resting(struct pair *pair, int64_t now_ns)
+{
+	if (pair->is_useless && now_ns - pair->useless_ns < PATH_PORTS_RETRY_NS)
+		return true;
+	pair->is_useless = false;
+	return false;
+}
+
+static void
+begin_order(struct path_ports *ports, int64_t now_ns, struct pair *pair)
+{
+	pair->number = ++ports->last_number;
+	begin_wait(ports, pair);
+	send_order(ports, now_ns, pair);
+}
+
 /*
  * Sockets of one host share its ports, so connections to different destinations are to
  * have different ones.
@@ -340,12 +359,43 @@ begin_of(const struct pair *pair)
 }
 
 /*
- * Orders the next ports of the range to be probed; first the one that the flow has.
- * Returns -EAGAIN, or -ENOENT if there are no more.
+ * Orders the port that a flow has to be probed, alone, so that no limit of answers hides
+ * its path: the flow would be moved for nothing.  0: its path is known, or cannot be
+ * found out; -EAGAIN; -ENOENT.
  */
 static int
-probe_more(struct path_ports *ports, int64_t now_ns, struct pair *pair,
-	   const struct given_port *given)
+probe_given(struct path_ports *ports, int64_t now_ns, struct pair *pair,
+	    struct given_port *given)
+{
+	struct known_port *port = find_port(pair, given->wire.source_port);
+	struct port_range range;
+
+	if (port && port->is_known)
+		given->n_asked = 0;
+	if ((port && port->is_known) || given->n_asked >= MAX_TRIES)
+		return 0;
+	if (pair->n_tries || is_busy(ports, pair) ||
+	    !ports->options.range_of(ports->options.ctx, pair->key.source, &range))
+		return -EAGAIN;
+	if (is_resting(pair, now_ns))
+		return -ENOENT;
+	if (!port_range_has(&range, given->wire.source_port))
+		return 0;
+	given->n_asked++;
+	if (port)
+		port->is_asked = true;
+	else
+		add_port(pair, given->wire.source_port);
+	begin_order(ports, now_ns, pair);
+	return -EAGAIN;
+}
+
+/*
+ * Orders the next ports of the range to be probed.  Returns -EAGAIN, or -ENOENT if there
+ * are no more.
+ */
+static int
+probe_more(struct path_ports *ports, int64_t now_ns, struct pair *pair)
 {
 	struct port_range range;
 	size_t before = pair->ports.n;
@@ -360,9 +410,6 @@ probe_more(struct path_ports *ports, int64_t now_ns, struct pair *pair,
 	range = is_wire ? port_range_wire(&range) : port_range_connect(&range);
 	n_ports = range.last + 1u - range.first; /* 0 if there are none. */
 	begin = is_wire ? 0 : begin_of(pair);
-	if (given && port_range_has(&range, given->wire.source_port) &&
-	    !find_port(pair, given->wire.source_port))
-		add_port(pair, given->wire.source_port);
 	for (; pair->n_passed < n_ports && pair->ports.n - before < PATH_PORTS_BATCH;
 	     pair->n_passed++) {
 		unsigned at = (begin + pair->n_passed) % n_ports;
@@ -373,9 +420,7 @@ probe_more(struct path_ports *ports, int64_t now_ns, struct pair *pair,
 	}
 	if (pair->ports.n == before)
 		return -ENOENT;
-	pair->number = ++ports->last_number;
-	begin_wait(ports, pair);
-	send_order(ports, now_ns, pair);
+	begin_order(ports, now_ns, pair);
 	return -EAGAIN;
 }
 
@@ -404,24 +449,17 @@ give_up(struct path_ports *ports, struct pair *pair, int64_t since_ns)
 
 /* ---- Finding --------------------------------------------------------------------- */
 
-/* Probes are of no use now. */
-static bool
-is_resting(struct pair *pair, int64_t now_ns)
-{
-	if (pair->is_useless && now_ns - pair->useless_ns < PATH_PORTS_RETRY_NS)
-		return true;
-	pair->is_useless = false;
-	return false;
-}
-
 static int
 look(struct path_ports *ports, int64_t now_ns, struct pair *pair,
      const struct port_flow *flow, const uint32_t *switches, uint16_t *ret_port)
 {
 	struct given_port *given = find_given(ports, flow);
-	const struct known_port *has =
-		given ? find_port(pair, given->wire.source_port) : NULL;
+	const struct known_port *has;
+	int r = given ? probe_given(ports, now_ns, pair, given) : 0;
 
+	if (r < 0)
+		return r;
+	has = given ? find_port(pair, given->wire.source_port) : NULL;
 	if (has && takes(pair, has, switches)) {
 		*ret_port = has->port;
 		return 0;
@@ -441,7 +479,7 @@ look(struct path_ports *ports, int64_t now_ns, struct pair *pair,
 		return -EAGAIN;
 	if (is_resting(pair, now_ns))
 		return -ENOENT;
-	return probe_more(ports, now_ns, pair, given);
+	return probe_more(ports, now_ns, pair);
 }
 
 /* The pair of a flow, which is made if it is not there.  0 or -errno. */
@@ -463,9 +501,7 @@ get_pair(struct path_ports *ports, int64_t now_ns, const struct port_flow *flow,
 	}
 	if (!pair && HASH_COUNT(ports->pairs) >= MAX_PAIRS)
 		return -E2BIG;
-	if (!pair)
-		pair = make_pair(ports, now_ns, &key, n_switches);
-	*ret_pair = pair;
+	*ret_pair = pair ? pair : make_pair(ports, now_ns, &key, n_switches);
 	return 0;
 }
 
@@ -474,9 +510,9 @@ path_ports_find(struct path_ports *ports, int64_t now_ns, const struct port_flow
 		const uint32_t *switches, size_t n_switches, uint16_t *ret_port)
 {
 	struct pair *pair;
-	int rc = get_pair(ports, now_ns, flow, USE_WIRE, n_switches, &pair);
+	int r = get_pair(ports, now_ns, flow, USE_WIRE, n_switches, &pair);
 
-	return rc < 0 ? rc : look(ports, now_ns, pair, flow, switches, ret_port);
+	return r < 0 ? r : look(ports, now_ns, pair, flow, switches, ret_port);
 }
 
 size_t
@@ -493,13 +529,13 @@ path_ports_connect(struct path_ports *ports, int64_t now_ns,
 		if (takes(pair, &pair->ports.items[i], switches))
 			ret_ports[n++] = pair->ports.items[i].port;
 	if (n < max && !find_host(ports, pair) && !is_resting(pair, now_ns))
-		(void)probe_more(ports, now_ns, pair, NULL);
+		(void)probe_more(ports, now_ns, pair);
 	return n;
 }
 
 bool
-path_ports_takes(const struct path_ports *ports, const struct port_flow *flow,
-		 const uint32_t *switches, size_t n_switches)
+path_ports_takes_own(const struct path_ports *ports, const struct port_flow *flow,
+		     const uint32_t *switches, size_t n_switches)
 {
 	struct port_flow key = key_of(flow, USE_CONNECT);
 	const struct pair *pair = find_pair(ports, &key);
@@ -507,6 +543,25 @@ path_ports_takes(const struct path_ports *ports, const struct port_flow *flow,
 		pair ? find_port(pair, flow->source_port) : NULL;
 
 	return port && pair->n_switches == n_switches && takes(pair, port, switches);
+}
+
+int
+path_ports_takes_wire(struct path_ports *ports, int64_t now_ns,
+		      const struct port_flow *flow, const uint32_t *switches,
+		      size_t n_switches)
+{
+	struct given_port *given = find_given(ports, flow);
+	const struct known_port *known;
+	struct pair *pair;
+	int r = get_pair(ports, now_ns, flow, USE_WIRE, n_switches, &pair);
+
+	if (r < 0 || !given)
+		return r < 0 ? r : -ENOENT;
+	r = probe_given(ports, now_ns, pair, given);
+	if (r < 0)
+		return r;
+	known = find_port(pair, given->wire.source_port);
+	return known && known->is_known ? takes(pair, known, switches) : -ENOENT;
 }
 
 /* ---- Answers --------------------------------------------------------------------- */
@@ -547,7 +602,7 @@ take_answer(struct path_ports *ports, int64_t now_ns, struct pair *pair,
 {
 	static const struct probe_port missing = { .state = PROBE_FAILED };
 	bool is_reached = false;
-	size_t n_known = 0;
+	size_t n_known = 0, n_asked = 0;
 
 	for (size_t i = 0; i < answer->n_ports; i++)
 		is_reached |= answer->ports[i].state == PROBE_REACHED;
@@ -555,14 +610,16 @@ take_answer(struct path_ports *ports, int64_t now_ns, struct pair *pair,
 		struct known_port *port = &pair->ports.items[i];
 		const struct probe_port *found = find_answer(answer, port->port);
 
-		if (port->is_asked)
-			n_known += note_port(ports, port, found ? found : &missing);
+		if (!port->is_asked)
+			continue;
+		n_asked++;
+		n_known += note_port(ports, port, found ? found : &missing);
 	}
 	end_wait(ports, pair);
 	/* The fabric says that there are more switches than there are: probe no more. */
 	if (is_reached)
 		give_up(ports, pair, now_ns + PATH_PORTS_KEEP_NS);
-	else if (!n_known)
+	else if (!n_known && n_asked > 1)
 		give_up(ports, pair, now_ns);
 }
 

@@ -16,6 +16,9 @@
  * addresses in the fabric, or one that does not answer, is never taken to be on a path:
  * "not known" is an answer.
  *
+ * The port that a flow has already is probed first, by itself and up to three times:
+ * otherwise a lost answer would give it another port for the same path.
+ *
  * Answers are kept until path_ports_forget() or for PATH_PORTS_KEEP_NS.  Pure: time is
  * an argument, output a callback.  O(ports of the pair) a call.
  */
@@ -100,8 +103,16 @@ size_t path_ports_connect(struct path_ports *ports, int64_t now_ns,
 			  size_t n_switches, uint16_t *ret_ports, size_t max);
 
 /* The flow's own source port is one of those, and is known to take these switches. */
-bool path_ports_takes(const struct path_ports *ports, const struct port_flow *flow,
-		      const uint32_t *switches, size_t n_switches);
+bool path_ports_takes_own(const struct path_ports *ports, const struct port_flow *flow,
+			  const uint32_t *switches, size_t n_switches);
+
+/*
+ * Whether the wire port that a flow was given takes these switches: 1 or 0; or, as for
+ * path_ports_find(), -EAGAIN; -ENOENT: not known.
+ */
+int path_ports_takes_wire(struct path_ports *ports, int64_t now_ns,
+			  const struct port_flow *flow, const uint32_t *switches,
+			  size_t n_switches);
 
 /*
  * The flow no longer uses its wire port, so that others may get it.  Call it when the

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * persist.h - changes, actions and profiles in the store (store.h), for the next start.
+ * persist.h - changes, actions, profiles and paths in the store (store.h), for the next
+ * start.
  *
  * A restart goes on with them: it finds the changes at the cluster's scheduler, which
  * can be undone; it advises on a running job by the last profile until traffic shows a
- * new one; it assumes that a waiting job is like its last run.
+ * new one; it assumes that a waiting job is like its last run; a running job has the
+ * paths that it had.
  *
  * 'store' may be NULL everywhere: then nothing is kept or found.
  */
 #ifndef SCHEDULER_DAEMON_PERSIST_H
 #define SCHEDULER_DAEMON_PERSIST_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct decide_action;
@@ -65,5 +68,33 @@ typedef void persist_profile_fn(void *ctx, const char *job,
 int persist_read_profiles(struct store *store, const struct topo *topo,
 			  int64_t max_age_us, persist_profile_fn *each, void *ctx,
 			  struct err *err);
+
+/* ---- Paths: persist_paths.c ----------------------------------------------------------- */
+
+/* Longer documents are not kept: 4,096 flows and as many hosts are some 100 kB. */
+#define PERSIST_MAX_PATHS_BYTES (1u << 18)
+
+/* The chosen paths of a running job, for these hosts and this fabric only. */
+struct persist_paths {
+	const struct topo *topo; /* Borrowed, as the hosts. */
+	uint64_t fabric;         /* topo_digest() of it. */
+	const uint32_t *hosts;
+	uint32_t n_hosts;
+	/* As in workload.h. */
+	uint32_t n_connections;
+	uint32_t *paths; /* Owned if they were found. */
+	size_t n_paths;
+};
+
+/* Stores the paths of a job, or with 'paths' NULL forgets them. */
+void persist_keep_paths(struct store *store, const char *job,
+			const struct persist_paths *paths);
+/*
+ * Finds the paths of the job, which the caller frees, for the fabric and hosts in 'paths':
+ * 1; 0 if there are none, or they are for others; or -errno with 'err' filled: what is
+ * there is damaged.  Whether they fit the job's flows is checked by advisor_put().
+ */
+int persist_find_paths(struct store *store, const char *job,
+		       struct persist_paths *paths, struct err *err);
 
 #endif

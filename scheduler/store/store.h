@@ -101,6 +101,7 @@ enum store_kind {
 	STORE_CHANGE,  /* By job: our changes at the scheduler that are not undone. */
 	STORE_LOG,     /* By job: every change, asked, done, undone; history kept. */
 	STORE_MOVE,    /* By job and time: moves of running jobs, for their limit. */
+	STORE_PATHS,   /* By job: the chosen paths of its flows; for a restart. */
 	STORE_N_KINDS,
 };
 

@@ -21,10 +21,19 @@
 #	live_scheduler MODE                starts a new antiphase-topology and -scheduler
 #	live_scheduler_stop
 #	live_ask PATH                      a GET of its API: live_ask /api/v1/jobs
+#	live_ctl WORD...                   a command to it, as 'antiphase ctl scheduler'
+#	live_path_orders                   how many flows it has ordered to take a path
+#	live_are_settled N                 succeeds if N flows are on their chosen paths
+#	live_entries                       the wire ports of flows, as their hosts have them
+#	live_uplinks HOST                  the uplinks that its flows take, by their wire ports
 #	id=$(live_submit NAME HOSTS ARL-ARGUMENTS...)
 #	                                   an sbatch job of two ranks under srun; its truth
 #	                                   is $LIVE_OUT/truth.NAME, and its exit status,
 #	                                   once it has ended, $LIVE_OUT/done.NAME
+#	live_start SECONDS JOB...          the jobs of LIVE_JOBS, each for about so long
+#	                                   alone; returns when all are connected
+#	live_iterations JOB...             their mean iterations, as text, in the second
+#	                                   halves of their runs
 #	live_wait_jobs SECONDS             until Slurm has no jobs
 #	live_retransmits                   TCP segments retransmitted so far, all hosts
 #
@@ -39,14 +48,22 @@
 #	live_connections                   the jobs' connections, with their true ports
 #	live_kill                          SIGKILL for all of antiphase
 #
+# LIVE_HOST_MBPS is the rate of the hosts there.  With LIVE_INTERFACES=e0,s0 (before
+# live_fabric) hosts have a second interface.  Open MPI 4.1 opens a connection for each
+# one, and stripes messages over them that are longer than LIVE_EAGER, its eager limit;
+# its btl_tcp_links has no effect between hosts that have one interface.  Later,
+# LIVE_INTERFACES=e0 is for jobs with one connection.
+#
 # Set LIVE_OUT to a directory first.  As on any cluster, jobs get the pacer and a
 # control group with their name from our Slurm plug-in.
 # shellcheck shell=bash
 
 LIVE_HOSTS=(h0 h1 h2 h3 h4 h5)
 LIVE_MBPS=300
-LIVE_HOST_MBPS=140 # In 'paths'.
+LIVE_HOST_MBPS=${LIVE_HOST_MBPS:-140} # In 'paths'.
 LIVE_WIRE_PORTS=61000-61999
+LIVE_INTERFACES=${LIVE_INTERFACES:-e0}
+LIVE_EAGER=${LIVE_EAGER:-8000000}
 
 lab_has_htb() { lab_has_qdisc root handle 1: htb default 10; }
 
@@ -68,6 +85,7 @@ live_fabric() {
 	live_jumbo
 	for i in "${!LIVE_HOSTS[@]}"; do
 		live_eager "h$i" "$((i / 3))" || return
+		[ "$LIVE_INTERFACES" = e0 ] || live_second_address "$i" || return
 		[ -z "${LIVE_PATHS:-}" ] || live_wire "h$i" || return
 	done
 	live_management
@@ -78,6 +96,19 @@ live_fabric() {
 live_eager() {
 	ip -n "$LAB-$1" route replace 10.78.0.0/15 via "10.78.$2.254" quickack 1 initcwnd 16 &&
 		lab_in "$1" sh -c 'cd /proc/sys/net/ipv4 && echo 0 >tcp_slow_start_after_idle && echo reno >tcp_congestion_control'
+}
+
+live_address2() {
+	echo "10.78.$(($1 / 3)).$((110 + $1))"
+}
+
+# An interface s0 that only has an address: packets leave and arrive through e0.
+live_second_address() {
+	local i=$1
+	ip -n "$LAB-h$i" link add s0 type veth peer name s1 &&
+		ip -n "$LAB-h$i" addr add "$(live_address2 "$i")/32" dev s0 &&
+		ip -n "$LAB-h$i" link set s1 mtu 9000 up &&
+		ip -n "$LAB-h$i" link set s0 mtu 9000 up
 }
 
 # 9000-byte packets as on such fabrics, and no larger segments: the 1 ms series would
@@ -96,7 +127,7 @@ live_jumbo() {
 
 # Fair classes for three hosts from this number on; each may use all free capacity.
 live_fair() {
-	local tc=(tc -n "$LAB-$1") dev=$2 rate=$3 first=$4 k
+	local tc=(tc -n "$LAB-$1") dev=$2 rate=$3 first=$4 k address
 	"${tc[@]}" qdisc replace dev "$dev" root handle 1: htb default 10 || return
 	"${tc[@]}" class add dev "$dev" parent 1: classid 1:1 \
 		htb rate "$rate" ceil "$rate" burst 32k cburst 32k quantum 9000
@@ -105,8 +136,11 @@ live_fair() {
 			rate "$((${rate%mbit} / 3))mbit" ceil "$rate" burst 16k cburst 16k \
 			quantum 9000
 		"${tc[@]}" qdisc add dev "$dev" parent "1:1$k" handle "2$k:" pfifo limit 200
-		"${tc[@]}" filter add dev "$dev" parent 1: protocol ip u32 \
-			match ip src "$(lab_addr "h$((first + k - 1))")/32" flowid "1:1$k"
+		for address in "$(lab_addr "h$((first + k - 1))")" \
+			"$(live_address2 "$((first + k - 1))")"; do
+			"${tc[@]}" filter add dev "$dev" parent 1: protocol ip u32 \
+				match ip src "$address/32" flowid "1:1$k"
+		done
 	done
 	"${tc[@]}" class add dev "$dev" parent 1:1 classid 1:10 htb rate 1mbit ceil 10mbit
 }
@@ -223,10 +257,14 @@ live_collide() {
 live_foretold() {
 	local from to
 	while read -r _ from to; do
-		lab_in "leaf$1" ip route get "${to%:*}" from "${from%:*}" iif br0 \
-			ipproto tcp sport "${from##*:}" dport "${to##*:}" |
-			sed -n 's/.* dev \(up[0-9]*\) .*/\1/p' | head -n 1
+		live_foretold_of "$1" "${from%:*}" "${from##*:}" "$to"
 	done <"$LAB_DIR/connections.$1"
+}
+
+live_foretold_of() {
+	lab_in "leaf$1" ip route get "${4%:*}" from "$2" iif br0 \
+		ipproto tcp sport "$3" dport "${4##*:}" |
+		sed -n 's/.* dev \(up[0-9]*\) .*/\1/p' | head -n 1
 }
 
 # ---- Slurm --------------------------------------------------------------------------
@@ -286,8 +324,9 @@ live_submit() {
 	shift 2
 	cat >"$LAB_DIR/job.$name.sh" <<X
 #!/bin/bash
-export OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_if_include=10.78.0.0/16
-export OMPI_MCA_btl_tcp_eager_limit=8000000 OMPI_MCA_btl_tcp_rndv_eager_limit=8000000
+export OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_if_include=$LIVE_INTERFACES
+export OMPI_MCA_btl_tcp_eager_limit=$LIVE_EAGER
+export OMPI_MCA_btl_tcp_rndv_eager_limit=$LIVE_EAGER
 export OMPI_MCA_btl_tcp_max_send_size=8000000 OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_allreduce_algorithm=4
 export PMIX_MCA_gds=hash ANTIPHASE_VERBOSE=1
@@ -299,6 +338,34 @@ exit \$status
 X
 	slurm sbatch --parsable --job-name="$name" -N2 --ntasks-per-node=1 -w "$hosts" \
 		-o "$LIVE_OUT/out.$name" "$LAB_DIR/job.$name.sh"
+}
+
+# LIVE_JOBS[NAME] is "HOSTS MBYTES COMPUTE_MS".
+live_start() {
+	local long=$1 name hosts mbytes compute n seed=0
+	shift
+	rm -f "$LIVE_OUT"/*
+	for name; do
+		read -r hosts mbytes compute <<<"${LIVE_JOBS[$name]}"
+		n=$(awk -v mb="$mbytes" -v ms="$compute" -v s="$long" -v rate="$LIVE_HOST_MBPS" \
+			'BEGIN { printf "%d", 1000 * s / (ms + mb * 8000 / rate + 4) }')
+		live_submit "$name" "$hosts" "$n" "$mbytes" "$compute" 0.02 1 0 1@0 \
+			"$((++seed))" meet >/dev/null
+	done
+	lab_wait_for 30 "the jobs" live_are_ready $((2 * $#))
+}
+
+live_are_ready() {
+	[ "$(find "$LIVE_OUT" -name 'truth.*' | wc -l)" = "$1" ]
+}
+
+live_iterations() {
+	local name
+	for name; do
+		awk -v name="$name" '{ ms[NR] = 1000 * ($4 - $2) } END {
+			for (i = int(NR / 2); i <= NR; i++) { sum += ms[i]; n++ }
+			printf " %s %.1f ms", name, sum / n }' "$LIVE_OUT/truth.$name"
+	done
 }
 
 # Number of delayed iterations of an ended job, and their total: "WAITS MS_IN_ALL".
@@ -349,13 +416,14 @@ live_answers() {
 	live_ask /api/v1/health | grep -q schema
 }
 
-# A new store each time: nothing is remembered of earlier runs' jobs.
+# A new store each time, so that nothing is remembered of earlier runs' jobs; with
+# LIVE_STORE=kept as at a restart.
 live_scheduler() {
 	local bus plan=${LIVE_PLAN:-$LAB_DIR/plan.json} levers=place,time
 	[ "$plan" = "$LAB_DIR/plan.json" ] || levers=place,path,time
 	bus=$(for host in "${LIVE_HOSTS[@]}"; do lab_endpoint "$host"; done | paste -sd,)
 	mkdir -p "$LAB_DIR/scheduler.run"
-	rm -f "$LAB_DIR"/history.db*
+	[ "${LIVE_STORE:-}" = kept ] || rm -f "$LAB_DIR"/history.db*
 	if [ "${LIVE_PLAN_SERVED:-}" != "$plan" ]; then
 		[ -z "${LAB_PID[topology]:-}" ] || lab_stop topology
 		lab_spawn topology lab_in slurm antiphase-topology "$plan" \
@@ -382,6 +450,34 @@ live_kill() {
 	for tag in scheduler topology "${LIVE_HOSTS[@]}"; do
 		kill -KILL "${LAB_PID[$tag]}"
 	done
+}
+
+live_ctl() {
+	antiphase ctl --runtime-dir "$LAB_DIR/scheduler.run" scheduler "$@"
+}
+
+live_are_settled() {
+	[ "$(live_ctl flow list | grep -c ' settled$')" = "$1" ]
+}
+
+live_entries() {
+	local host
+	for host in "${LIVE_HOSTS[@]}"; do
+		lab_ctl "$host" port list | grep '^out '
+	done
+}
+
+live_uplinks() {
+	local leaf=$((${1#h} / 3)) from to port
+	live_ctl flow list | sed -n "s/^$1 \(.*\) > \(.*\) port \([0-9]*\) job.*/\1 \2 \3/p" |
+		while read -r from to port; do
+			live_foretold_of "$leaf" "${from%:*}" "$port" "$to"
+		done | sort -u
+}
+
+# Since the scheduler's start.
+live_path_orders() {
+	live_ask /metrics | awk '$1 == "antiphase_scheduler_path_orders_total" { print $2 }'
 }
 
 live_ask() {

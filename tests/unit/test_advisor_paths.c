@@ -646,6 +646,13 @@ n_left_to_hashing(const struct advisor *advisor, uint32_t job)
 	return n;
 }
 
+/* The present paths, by flow. */
+static const uint32_t *
+numbers_of(const struct advisor *advisor, uint32_t job)
+{
+	return advisor_job(advisor, job)->paths;
+}
+
 static void
 assigned_jobs_leave_nothing_to_hashing(void **state)
 {
@@ -691,6 +698,23 @@ assigned_jobs_leave_nothing_to_hashing(void **state)
 	assert_int_equal(n_left_to_hashing(advisor, jobs[7]), 0);
 	advisor_remove(advisor, "job7");
 	assert_int_equal(advisor_path_counts(advisor).n_flows, 14);
+	/* A job that comes with a path for each flow keeps them, where it would not go. */
+	f.workload.jobs[7].paths = xcalloc(2, sizeof(uint32_t));
+	f.workload.jobs[7].n_paths = 2;
+	for (int i = 0; i < 2; i++)
+		f.workload.jobs[7].paths[i] = numbers_of(advisor, jobs[0])[i];
+	jobs[7] = lab_put(advisor, &f, true);
+	advisor_assign_paths(advisor, jobs[7]);
+	assert_true(advisor_has_assigned(advisor, jobs[7]));
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(numbers_of(advisor, jobs[7])[i],
+				 numbers_of(advisor, jobs[0])[i]);
+	/* If one of them is hashed, all are chosen. */
+	advisor_remove(advisor, "job7");
+	f.workload.jobs[7].paths[0] = WORK_HASHED;
+	jobs[7] = lab_put(advisor, &f, true);
+	advisor_assign_paths(advisor, jobs[7]);
+	assert_true(numbers_of(advisor, jobs[7])[1] != numbers_of(advisor, jobs[0])[1]);
 	advisor_free(advisor);
 	fixture_fini(&f);
 }

@@ -277,6 +277,77 @@ random_rows_come_back(void **state)
 	flow_rows_fini(&back);
 }
 
+/* Adds a flow of a job between two hosts, 10.0.0.HOST; each has two addresses. */
+static void
+add_flow(struct flow_rows *rows, const char *job, unsigned from, unsigned to,
+	 uint64_t bytes)
+{
+	struct flow_row row = { .port = htons(41000), .bytes = bytes };
+	char end[64];
+
+	strcpy(row.job, job);
+	snprintf(rows->host, sizeof rows->host, "n%u", from % 100);
+	snprintf(end, sizeof end, "10.0.0.%u:%zu", from, 41000 + rows->rows.n);
+	assert_int_equal(port_text_end(end, row.flow.source, &row.flow.source_port), 0);
+	snprintf(end, sizeof end, "10.0.0.%u:5001", to);
+	assert_int_equal(
+		port_text_end(end, row.flow.destination, &row.flow.destination_port),
+		0);
+	vec_push(&rows->rows, row);
+}
+
+static void
+take_rows(struct flow_table *table, struct flow_rows *rows)
+{
+	char *text = flow_text_write(rows);
+
+	assert_int_equal(flow_table_take(table, 0, text, strlen(text), NULL), 0);
+	free(text);
+	rows->rows.n = 0;
+}
+
+static void
+equal_connections_to_a_host_are_counted(void **state)
+{
+	struct flow_table *table = flow_table_new();
+	struct flow_split split = { 0 };
+	struct flow_rows rows = { .rows = VEC_EMPTY };
+
+	(void)state;
+	/* The other ends report, too; 101 is another address of n1. */
+	add_flow(&rows, "7", 1, 3, 100);
+	add_flow(&rows, "7", 101, 3, 1);
+	take_rows(table, &rows);
+	add_flow(&rows, "7", 2, 3, 1);
+	take_rows(table, &rows);
+	flow_table_add_split(table, "n3", "7", &split);
+	assert_true(split.bytes == 0 && split.busiest == 0);
+	/* Two to n1, one of them to its other address; one to n2; and little ones. */
+	add_flow(&rows, "7", 3, 1, 1000);
+	add_flow(&rows, "7", 3, 101, 1000);
+	add_flow(&rows, "8", 3, 1, 900);
+	add_flow(&rows, "7", 3, 2, 500);
+	add_flow(&rows, "7", 3, 1, 3);
+	add_flow(&rows, "7", 3, 99, 2);
+	take_rows(table, &rows);
+	flow_table_add_split(table, "n3", "7", &split);
+	assert_true(split.bytes == 2503 && split.busiest == 1500);
+	/* Sums of several hosts. */
+	flow_table_add_split(table, "n1", "7", &split);
+	assert_true(split.bytes == 2604 && split.busiest == 1600);
+	flow_table_add_split(table, "n9", "7", &split);
+	assert_true(split.bytes == 2604);
+	/* No more than the busiest. */
+	for (int i = 0; i < FLOW_TABLE_SPLIT + 10; i++)
+		add_flow(&rows, "9", 3, 1, 1);
+	take_rows(table, &rows);
+	split = (struct flow_split){ 0 };
+	flow_table_add_split(table, "n3", "9", &split);
+	assert_true(split.bytes == FLOW_TABLE_SPLIT && split.busiest == 1);
+	vec_free(&rows.rows);
+	flow_table_free(table);
+}
+
 int
 main(void)
 {
@@ -285,6 +356,7 @@ main(void)
 		cmocka_unit_test(other_texts_are_refused),
 		cmocka_unit_test(hosts_are_found_by_name_and_address),
 		cmocka_unit_test(a_report_names_the_ports_of_its_host),
+		cmocka_unit_test(equal_connections_to_a_host_are_counted),
 		cmocka_unit_test(random_rows_come_back),
 	};
 

@@ -8,7 +8,9 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
+#include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
+#include "scheduler/live/live_workload.h"
 #include "tests/unit/daemon_parts.h"
 #include "tests/unit/frames.h"
 #include "tests/unit/test.h"
@@ -235,6 +237,72 @@ a_job_whose_first_iterations_are_odd_is_known_soon_after(void **state)
 	lab_close(&lab);
 }
 
+/* An estimate of its traffic over so many iterations. */
+static void
+take_estimate(struct lab *lab, uint32_t n_iterations)
+{
+	struct telemetry *telemetry = lab->d.telemetry;
+	const struct live *live = telemetry_live(telemetry);
+	struct live_workload *running;
+	struct profiled_job seen = { .job = live_find_job(live, "4711"),
+				     .has_estimate = true,
+				     .at_ns = lab->now_ms * MS,
+				     .window_ms = 400 };
+
+	profile_of_burst(200000, 80000, 50e9, &seen.detection.profile);
+	seen.detection.profile.n_iterations = n_iterations;
+	scan_links(lab);
+	running = live_workload_begin(live, fabric_source_topo(lab->d.fabric),
+				      telemetry_links(telemetry));
+	while (!live_workload_step(running))
+		continue;
+	jobs_take_running(lab->d.jobs, running, &seen);
+	live_workload_free(running);
+	profile_fini(&seen.detection.profile);
+}
+
+static void
+a_restored_job_is_kept_while_its_new_estimate_is_thin(void **state)
+{
+	struct profile profile;
+	struct work_job work;
+	struct lab lab;
+	struct job *job;
+
+	(void)state;
+	lab_open(&lab);
+	lab_run(&lab, 400);
+	assert_null(known(&lab, "4711"));
+	/* As from the store. */
+	profile_of_burst(200000, 70000, 50e9, &profile);
+	jobs_make_work("4711", 2, &profile, &work);
+	work.hosts = xcalloc(2, sizeof *work.hosts);
+	work.hosts[0] = topo_find_node(fabric_source_topo(lab.d.fabric), "h0");
+	work.hosts[1] = topo_find_node(fabric_source_topo(lab.d.fabric), "h2");
+	job = jobs_make(lab.d.jobs, "4711");
+	job->is_restored = true;
+	job->restored_us = clk_wall_us();
+	jobs_put(lab.d.jobs, job, &work, false);
+	take_estimate(&lab, 1);
+	assert_non_null(known(&lab, "4711"));
+	assert_true(job->is_restored);
+	take_estimate(&lab, 100);
+	assert_non_null(known(&lab, "4711"));
+	assert_false(job->is_restored);
+	/* Now it is as any other job. */
+	take_estimate(&lab, 1);
+	assert_null(known(&lab, "4711"));
+	assert_int_equal(job->refusal, JOBS_THIN);
+	/* Nor is a job restored any more whose profile is too old. */
+	job->is_restored = true;
+	job->restored_us = clk_wall_us() - lab.d.config.max_age_us - 1;
+	jobs_mark_running(lab.d.jobs);
+	assert_false(job->is_restored);
+	work_job_fini(&work);
+	profile_fini(&profile);
+	lab_close(&lab);
+}
+
 /* Both send at once from the first iteration on, at half the rate for twice as long. */
 static void
 jobs_that_contend_from_the_begin_are_known_as_they_are_alone(void **state)
@@ -432,6 +500,7 @@ main(void)
 			a_job_whose_first_iterations_are_odd_is_known_soon_after),
 		cmocka_unit_test(
 			jobs_that_contend_from_the_begin_are_known_as_they_are_alone),
+		cmocka_unit_test(a_restored_job_is_kept_while_its_new_estimate_is_thin),
 		cmocka_unit_test(another_compute_time_is_taken_up_at_once),
 		cmocka_unit_test(spread_collectives_are_left_to_the_traffic),
 		cmocka_unit_test(the_first_of_two_rank_0s_has_the_job),

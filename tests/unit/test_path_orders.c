@@ -56,6 +56,7 @@ struct world {
 	bool is_lost[MAX_FLOWS]; /* Its orders are. */
 	int find_rc;
 	bool has_connect_ports; /* Own ports take spines as wire ports do. */
+	int takes_rc;
 	size_t n_found, n_moves, n_moves_of_tick, n_released;
 	uint64_t revision;
 };
@@ -136,6 +137,20 @@ find_port(void *ctx, int64_t now_ns, const struct port_flow *flow,
 	return 0;
 }
 
+static int
+takes_wire(void *ctx, int64_t now_ns, const struct port_flow *flow,
+	   const uint32_t *switches, size_t n)
+{
+	struct world *w = ctx;
+	struct live_flow *f = live_of(w, flow);
+
+	assert_true(now_ns == w->now_ns);
+	if (w->takes_rc < 0 || !f)
+		return f ? w->takes_rc : -ENOENT;
+	assert_true(f->given);
+	return f->given % N_SPINES == spine_of(w, f, switches, n);
+}
+
 static void
 give_port(void *ctx, const struct port_flow *flow, uint16_t port)
 {
@@ -157,7 +172,7 @@ release_port(void *ctx, const struct port_flow *flow)
 }
 
 static bool
-takes(void *ctx, const struct port_flow *flow, const uint32_t *switches, size_t n)
+takes_own(void *ctx, const struct port_flow *flow, const uint32_t *switches, size_t n)
 {
 	const struct world *w = ctx;
 	const struct live_flow *f = live_of(ctx, flow);
@@ -208,10 +223,11 @@ world_init(struct world *w)
 	w->flows = flow_table_new();
 	w->orders = path_orders_new(
 		&(struct path_orders_opts){ .wishes = wishes,
+					    .takes_wire = takes_wire,
 					    .find_port = find_port,
 					    .give_port = give_port,
 					    .release_port = release_port,
-					    .takes = takes,
+					    .takes_own = takes_own,
 					    .move = move,
 					    .ctx = w });
 	path_orders_set_fabric(w->orders, w->topo);
@@ -539,6 +555,51 @@ several_connections_use_several_paths(void **state)
 	world_fini(&w);
 }
 
+/* Two paths, and connections whose ports already take them, in another order. */
+static void
+after_a_start_connections_stay_on_their_paths(void **state)
+{
+	struct world w;
+	size_t i[3];
+
+	(void)state;
+	world_init(&w);
+	for (size_t k = 0; k < 3; k++)
+		i[k] = connect_hosts(&w, 1, 0, 3, 100);
+	connect_hosts(&w, 1, 3, 0, 100);
+	w.live[i[0]].port = FIRST_WIRE + 2;
+	w.live[i[1]].port = FIRST_WIRE + 1;
+	add_path(&w, 1, 0, 3, 1);
+	add_path(&w, 1, 0, 3, 2);
+	/* The ports are probed; the connection without one does not wait for that. */
+	w.takes_rc = -EAGAIN;
+	pass(&w, 3);
+	assert_string_equal(state_of(&w, i[0]), "probing");
+	assert_int_equal(w.n_moves, 1);
+	w.takes_rc = 0;
+	pass(&w, 3);
+	assert_int_equal(w.n_moves, 1);
+	for (size_t k = 0; k < 3; k++)
+		assert_string_equal(state_of(&w, i[k]), "settled");
+	assert_int_equal(w.live[i[0]].port, FIRST_WIRE + 2);
+	assert_int_equal(w.live[i[1]].port, FIRST_WIRE + 1);
+	world_fini(&w);
+	/* Not known, or not a path of the job: as a new connection. */
+	for (int k = 0; k < 2; k++) {
+		world_init(&w);
+		i[0] = connect_hosts(&w, 1, 0, 3, 100);
+		connect_hosts(&w, 1, 3, 0, 100);
+		w.live[i[0]].port = (uint16_t)(FIRST_WIRE + (k ? 3 : 2));
+		w.takes_rc = k ? 0 : -ENOENT;
+		add_path(&w, 1, 0, 3, 1);
+		add_path(&w, 1, 0, 3, 2);
+		pass(&w, 3);
+		assert_int_equal(w.n_moves, 1);
+		assert_int_equal(w.live[i[0]].port % N_SPINES, 1);
+		world_fini(&w);
+	}
+}
+
 static void
 withdrawn_paths_are_undone(void **state)
 {
@@ -791,6 +852,7 @@ main(void)
 		cmocka_unit_test(a_flow_whose_own_port_takes_its_path_gets_no_order),
 		cmocka_unit_test(what_advice_does_not_name_is_left_alone),
 		cmocka_unit_test(several_connections_use_several_paths),
+		cmocka_unit_test(after_a_start_connections_stay_on_their_paths),
 		cmocka_unit_test(withdrawn_paths_are_undone),
 		cmocka_unit_test(failed_orders_are_repeated_less_and_less_often),
 		cmocka_unit_test(orders_are_limited),

@@ -227,6 +227,50 @@ a_port_has_one_flow(void **state)
 	fixture_fini(&f);
 }
 
+static int
+takes(struct fixture *f, const struct port_flow *flow, unsigned spine)
+{
+	const uint32_t switches[] = { f->leaves[0], f->spines[spine], f->leaves[1] };
+
+	return path_ports_takes_wire(f->ports, f->now_ns, flow, switches, 3);
+}
+
+static void
+the_path_of_a_given_port_is_found(void **state)
+{
+	struct port_flow flow = make_flow("10.0.0.1:41000", "10.0.1.1:5001");
+	uint16_t port = htons(61500), other;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	assert_int_equal(takes(&f, &flow, 0), -ENOENT);
+	assert_int_equal(f.n_orders, 0);
+	path_ports_give(f.ports, &flow, port);
+	assert_int_equal(takes(&f, &flow, 0), -EAGAIN);
+	assert_int_equal(f.order.ports[0].port, port);
+	assert_int_equal(takes(&f, &flow, 1), -EAGAIN);
+	assert_int_equal(f.n_orders, 1);
+	answer_with(&f, PROBE_FOUND);
+	for (unsigned spine = 0; spine < N_SPINES; spine++)
+		assert_int_equal(takes(&f, &flow, spine),
+				 spine_of(flow.destination, port) == spine);
+	/* Asking gives no other port to the flow. */
+	assert_int_equal(find(&f, &flow, spine_of(flow.destination, port), &other), 0);
+	assert_int_equal(other, port);
+	fixture_fini(&f);
+	fixture_init(&f);
+	path_ports_give(f.ports, &flow, port);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(takes(&f, &flow, 0), -EAGAIN);
+		assert_int_equal(f.order.n_ports, 1);
+		answer_with(&f, PROBE_SILENT);
+	}
+	assert_int_equal(takes(&f, &flow, 0), -ENOENT);
+	assert_int_equal(path_ports_takes_wire(f.ports, 0, &flow, NULL, 0), -EINVAL);
+	fixture_fini(&f);
+}
+
 static void
 more_ports_are_probed_until_it_is_enough(void **state)
 {
@@ -285,11 +329,11 @@ ports_of_new_connections_are_probed_apart(void **state)
 	for (size_t i = 0; i < 4; i++) {
 		assert_int_equal(spine_of(flow.destination, ports[i]), 2);
 		flow.source_port = ports[i];
-		assert_true(path_ports_takes(f.ports, &flow, switches, 3));
-		assert_false(path_ports_takes(f.ports, &flow, switches, 2));
+		assert_true(path_ports_takes_own(f.ports, &flow, switches, 3));
+		assert_false(path_ports_takes_own(f.ports, &flow, switches, 2));
 	}
 	switches[1] = f.spines[1];
-	assert_false(path_ports_takes(f.ports, &flow, switches, 3));
+	assert_false(path_ports_takes_own(f.ports, &flow, switches, 3));
 	/* None is a wire port, and they are given to none. */
 	while (find(&f, &flow, 1, &port) == -EAGAIN)
 		answer_with(&f, PROBE_FOUND);
@@ -404,10 +448,14 @@ another_fabric_needs_other_probes(void **state)
 	bare = make_topo(&f, false);
 	path_ports_forget(f.ports, bare);
 	topo_unref(bare);
-	assert_int_equal(find(&f, &flow, 1, &again), -EAGAIN);
-	answer_with(&f, PROBE_FOUND);
+	/* Its own port again, three times, and then others. */
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(find(&f, &flow, 1, &again), -EAGAIN);
+		assert_int_equal(f.order.n_ports, i < 3 ? 1 : PATH_PORTS_BATCH);
+		answer_with(&f, PROBE_FOUND);
+	}
 	assert_int_equal(find(&f, &flow, 1, &again), -ENOENT);
-	assert_int_equal(path_ports_counts(f.ports).n_unnamed, PATH_PORTS_BATCH);
+	assert_int_equal(path_ports_counts(f.ports).n_unnamed, 3 + PATH_PORTS_BATCH);
 	fixture_fini(&f);
 }
 
@@ -490,6 +538,31 @@ ports_of_a_start_before_are_kept(void **state)
 	answer_with(&f, PROBE_FOUND);
 	assert_int_equal(find(&f, &a, spine_of(a.destination, htons(61005)), &port), 0);
 	assert_int_equal(port, htons(61005));
+	fixture_fini(&f);
+}
+
+/* One answer is lost; other ports take the path as well. */
+static void
+a_flow_keeps_its_port_although_an_answer_is_lost(void **state)
+{
+	struct port_flow a = make_flow("10.0.0.1:41000", "10.0.1.1:5001");
+	struct port_flow b = make_flow("10.0.0.1:41001", "10.0.1.1:5001");
+	unsigned spine = spine_of(a.destination, htons(61500));
+	struct fixture f;
+	uint16_t port;
+
+	(void)state;
+	fixture_init(&f);
+	assert_int_equal(find(&f, &b, spine, &port), -EAGAIN);
+	answer_with(&f, PROBE_FOUND);
+	path_ports_give(f.ports, &a, htons(61500));
+	assert_int_equal(find(&f, &a, spine, &port), -EAGAIN);
+	assert_int_equal(f.order.n_ports, 1);
+	answer_with(&f, PROBE_SILENT);
+	assert_int_equal(find(&f, &a, spine, &port), -EAGAIN);
+	answer_with(&f, PROBE_FOUND);
+	assert_int_equal(find(&f, &a, spine, &port), 0);
+	assert_int_equal(port, htons(61500));
 	fixture_fini(&f);
 }
 
@@ -587,6 +660,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_port_is_found_by_probes),
 		cmocka_unit_test(a_port_has_one_flow),
+		cmocka_unit_test(the_path_of_a_given_port_is_found),
 		cmocka_unit_test(more_ports_are_probed_until_it_is_enough),
 		cmocka_unit_test(ports_of_new_connections_are_probed_apart),
 		cmocka_unit_test(silence_is_no_path),
@@ -595,6 +669,7 @@ main(void)
 		cmocka_unit_test(answers_do_not_last_forever),
 		cmocka_unit_test(a_host_has_few_orders_at_a_time),
 		cmocka_unit_test(ports_of_a_start_before_are_kept),
+		cmocka_unit_test(a_flow_keeps_its_port_although_an_answer_is_lost),
 		cmocka_unit_test(what_cannot_be_is_refused),
 		cmocka_unit_test(random_flows_get_their_paths),
 	};

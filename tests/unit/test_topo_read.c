@@ -354,6 +354,7 @@ fabrics_are_the_same_or_not(void **state)
 			struct topo *a = read_text(texts[i]), *b = read_text(texts[k]);
 
 			assert_int_equal(topo_is_same(a, b), i == k);
+			assert_int_equal(topo_digest(a) == topo_digest(b), i == k);
 			topo_unref(a);
 			topo_unref(b);
 		}

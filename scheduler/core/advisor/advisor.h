@@ -110,7 +110,8 @@ void advisor_allow_paths(struct advisor *advisor, uint32_t job, bool is_allowed)
  * cost, given the paths of the other jobs: for jobs whose flows can be moved, and whose
  * present paths are not known, as the hash of real switches is not.  From then on no flow
  * of the job is left to hashing, while its paths may be chosen and it stays on its hosts.
- * Nothing if that was done, or its paths may not be chosen.
+ * A job keeps its paths if it was put with one for each of these flows.  Nothing if that
+ * was done, or its paths may not be chosen.
  */
 void advisor_assign_paths(struct advisor *advisor, uint32_t job);
 bool advisor_has_assigned(const struct advisor *advisor, uint32_t job);

@@ -252,6 +252,18 @@ number_paths(const struct advisor *advisor, uint32_t job, size_t *ret_n)
 	return numbers;
 }
 
+static bool
+has_hashed(const struct advisor *advisor, uint32_t job)
+{
+	const struct routed_job *routed = place_routed_job(advisor->place, job);
+
+	for (size_t i = 0; i < routed->flows.n; i++)
+		if (routed->paths[i] == WORK_HASHED &&
+		    number_of_hashed(advisor, job, i) != WORK_HASHED)
+			return true;
+	return false;
+}
+
 void
 advisor_assign_paths(struct advisor *advisor, uint32_t job)
 {
@@ -263,6 +275,10 @@ advisor_assign_paths(struct advisor *advisor, uint32_t job)
 	if (!advisor->is_choosing || !paths->may_choose || paths->is_assigned ||
 	    !place_routed_job(advisor->place, job))
 		return;
+	if (!has_hashed(advisor, job)) {
+		paths->is_assigned = true;
+		return;
+	}
 	advisor_touch_around(advisor, job);
 	advisor_paths_leave(advisor, job);
 	place_remove(advisor->place, job);
