@@ -98,8 +98,8 @@ put_connections(const struct advice_doc_job *job, struct strbuf *text)
 		      "It opens %zu connections to each peer: set "
 		      "NCCL_IB_QPS_PER_CONNECTION=%zu and NCCL_IB_SPLIT_DATA_ON_QPS=1 "
 		      "for NCCL over RDMA, NCCL_SOCKET_NTHREADS times "
-		      "NCCL_NSOCKS_PERTHREAD to %zu for NCCL over TCP, or "
-		      "btl_tcp_links=%zu for Open MPI. ",
+		      "NCCL_NSOCKS_PERTHREAD to %zu for NCCL over TCP, or give Open "
+		      "MPI %zu interfaces (btl_tcp_if_include). ",
 		      n, n, n, n);
 }
 

@@ -184,7 +184,7 @@ documents_keep_paths_and_older_ones_have_none(void **state)
 			    doc.jobs[1].paths[0].hashed_via);
 	advice_prose_job(&again, &again.jobs[1], &prose);
 	assert_non_null(strstr(prose.text, "hashed, it meets a"));
-	assert_non_null(strstr(prose.text, "btl_tcp_links=4"));
+	assert_non_null(strstr(prose.text, "give Open MPI 4 interfaces"));
 	advice_doc_fini(&again);
 
 	/* A name or null, and nothing else: blanks keep the length. */
