@@ -137,7 +137,7 @@ move(void *ctx, int64_t now_ns, const char *job, const struct port_flow *flow,
 
 static bool
 takes_own(void *ctx, const struct port_flow *flow, const uint32_t *switches,
-      size_t n_switches)
+	  size_t n_switches)
 {
 	const struct daemon *d = ctx;
 

@@ -84,8 +84,8 @@ struct path_orders_opts {
 	void (*give_port)(void *ctx, const struct port_flow *flow, uint16_t port);
 	void (*release_port)(void *ctx, const struct port_flow *flow);
 	/* As path_ports_takes_own(). */
-	bool (*takes_own)(void *ctx, const struct port_flow *flow, const uint32_t *switches,
-		      size_t n_switches);
+	bool (*takes_own)(void *ctx, const struct port_flow *flow,
+			  const uint32_t *switches, size_t n_switches);
 	/* As port_relay_move(). */
 	int (*move)(void *ctx, int64_t now_ns, const char *job,
 		    const struct port_flow *flow, uint16_t port);
