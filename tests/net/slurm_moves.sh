@@ -117,12 +117,12 @@ moves=$(submit_on 'n[01,05]' --requeue "${mark[@]}")
 other=$(submit_on 'n[02,06]')
 store_profiles "$moves" 'n[01,05]' "$other" 'n[02,06]'
 # The longer a job has run, the longer it is expected to run on.
-sleep 6
+sleep 8
 
 # ---- Advice ------------------------------------------------------------------------------
 daemon_start --mode advise
 check "a movable job that loses is advised to move" \
-	lab_wait_for 25 "a move" is_advised "$moves"
+	lab_wait_for 45 "a move" is_advised "$moves"
 check "antiphase advice shows the bill" grep -q "^+ $moves moves from n\[01,05\] to n" \
 	<(slurm antiphase advice)
 check "antiphase explain, too" grep -q 'Move 1 of its 2' <(slurm antiphase explain "$moves")
@@ -154,12 +154,12 @@ slurm_clear
 fixed=$(submit_on 'n[01,05]' --no-requeue "${mark[@]}")
 away=$(submit_on 'n[02,06]' --partition=still "${mark[@]}")
 store_profiles "$fixed" 'n[01,05]' "$away" 'n[02,06]'
-sleep 6
+sleep 8
 is_one_advised() {
 	is_advised "$fixed" || is_advised "$away"
 }
 daemon_start --mode enforce
-check "moves are advised" lab_wait_for 25 "a move" is_one_advised
+check "moves are advised" lab_wait_for 45 "a move" is_one_advised
 check "a job that cannot be requeued is not moved" stays "$fixed"
 check "nor one in a partition that does not allow it" stays "$away"
 lab_stop scheduler
@@ -169,9 +169,9 @@ slurm_clear
 moves=$(submit_on 'n[01,05]' --requeue "${mark[@]}")
 other=$(submit_on 'n[02,06]')
 store_profiles "$moves" 'n[01,05]' "$other" 'n[02,06]'
-sleep 6
+sleep 8
 daemon_start --mode enforce
-lab_wait_for 25 "a requeue" is_requeued "$moves" 1
+lab_wait_for 45 "a requeue" is_requeued "$moves" 1
 lab_stop scheduler KILL
 check "killed between requeue and place, the job has no pin" \
 	test "$(slurm_job_field "$moves" ReqNodeList)" = '(null)'
