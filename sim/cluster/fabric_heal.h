@@ -8,11 +8,12 @@
  * what later jobs gain.  Here the fewest nodes are given up that bring every rack within
  * its uplinks again, as MonkeyTree does (fabric_monkeytree.h), but only
  *
- *	if chosen paths leave harm (fabric_paths_harm()), which racks above the bound may
- *	not have, as small bursts share an uplink without loss,
- *	if the moves pay within FABRIC_HEAL_S: the sum over moved jobs of their weight times
- *	the seconds that they lose is at most that time times the harm that goes, and
- *	within the limit on moves (moves.h), and with no job that has yet to pay back.
+ *	- if chosen paths leave harm (fabric_paths_harm()): a rack above the bound may have
+ *	  none, as small bursts share an uplink without loss;
+ *	- if the moves pay within FABRIC_HEAL_S: cost <= FABRIC_HEAL_S * (harm before - harm
+ *	  after), with the cost as the sum over moved jobs of weight times lost seconds;
+ *	- within the limit on moves (moves.h);
+ *	- if the last move of each moved job has paid back.
  *
  * Needs chosen paths and two tiers of switches.
  */
@@ -25,7 +26,7 @@ struct fabric;
 struct pol_plan;
 struct pol_view;
 
-#define FABRIC_HEAL_S 600
+#define FABRIC_HEAL_S 600 /* Chosen. */
 
 /*
  * Changes pieces of the plan, and writes by grant the seconds that a job loses.  False:

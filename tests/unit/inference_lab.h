@@ -37,7 +37,7 @@ struct inference_view {
 	uint32_t n_parts;        /* 0: 1. */
 	double clock_frac;  /* Clocks of switches differ by up to this part of a bin. */
 	uint32_t read_ms;   /* Each switch at a time of its own; 0: always. */
-	double gain;        /* Switches count so many bytes for one of a host. */
+	double gain;        /* Bytes that switches count for each byte of a host. */
 	double sampling;    /* One packet of 1500 bytes in this many; 0: all. */
 	double background;  /* Standard deviation of other traffic, over capacity. */
 	double hidden_frac; /* Jobs whose hosts do not report. */

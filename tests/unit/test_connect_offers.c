@@ -195,7 +195,7 @@ several_flows_have_several_paths(void **state)
 	for (size_t i = 0; i < 4; i++)
 		for (size_t k = 0; k < i; k++)
 			assert_int_not_equal(w.said.ports[i], w.said.ports[k]);
-	/* At most so many. */
+	/* The number of ports is limited. */
 	w.n_paths = CONNECT_MAX_PORTS;
 	w.revision++;
 	pass(&w, 1);

@@ -51,7 +51,7 @@
 /* Fewer known bins of a link say nothing. */
 #define PATH_INFERENCE_MIN_BINS 32
 
-/* A path fits better by so many standard errors. */
+/* Standard errors by which an answer fits better than each other path. */
 #define PATH_INFERENCE_MARGIN 4.0
 
 /* Flows that may cross a link: those that vary most; the others are other traffic. */
