@@ -159,9 +159,8 @@ static const struct attempt attempts[] = {
 	{ place_waiting_packed, PLACE_CHOSEN, ADVISE_PATH, false },
 	{ place_waiting_predicted, PLACE_HASHED, ADVISE_PLACE, false },
 	{ place_waiting_predicted, PLACE_CHOSEN, ADVISE_PLACE | ADVISE_PATH, false },
-	{ place_waiting_largest_first, PLACE_HASHED, ADVISE_PLACE, false },
-	{ place_waiting_largest_first, PLACE_CHOSEN, ADVISE_PLACE | ADVISE_PATH,
-	  false },
+	{ place_waiting_largest_first, PLACE_HASHED, ADVISE_PLACE, true },
+	{ place_waiting_largest_first, PLACE_CHOSEN, ADVISE_PLACE | ADVISE_PATH, true },
 	{ place_waiting_cassini, PLACE_HASHED, ADVISE_PLACE, true },
 };
 
@@ -170,8 +169,8 @@ static const struct attempt attempts[] = {
 /*
  * CASSINI scores every link of the cluster for each place of each waiting job, so its
  * cost grows with waiting jobs x jobs; beyond this (about a second) its places are not
- * tried.  Nor are then places with hashed paths where paths can be chosen: they help
- * only as other starts of a greedy search.
+ * tried.  Nor are then a second order, and places with hashed paths where paths can be
+ * chosen: they help only as other starts of a greedy search.
  */
 #define MAX_WORK 2000
 

@@ -39,7 +39,7 @@
 
 /* Limits of load for gating: the sum of duties of jobs that wait for each other;
  * HUGE_VAL: no limit. */
-#define ADVISE_GATE_LOADS HUGE_VAL, 1.2, 0.9, 0.6
+#define ADVISE_GATE_LOADS 0.6, 0.9, 1.2, HUGE_VAL
 /* Rounds of removing jobs from the gate that lose by it; and of choosing paths that spare
  * jobs beyond the cap, each with their weights raised by the next factor. */
 #define ADVISE_REPAIRS      3

@@ -354,48 +354,76 @@ let_fixed_out(const struct decision *d, enum engine_pacing *pacing)
 	return n_out;
 }
 
+/* Whether the effort allows no more than one variant with a gate. */
+static bool
+is_one_gate(const struct decision *d)
+{
+	return d->component->n_jobs >= ADVISE_GLANCE_JOBS &&
+	       d->ctx->n_seeds == ADVISE_MIN_SEEDS;
+}
+
+/* Jobs to gate, and their goodput in a short run. */
+struct gate {
+	enum engine_pacing *pacing; /* Owned. */
+	double goodput;
+};
+
 /*
- * Tries the gate at each threshold, and repairs the best.  Where the effort allows only
- * the least number of runs, a short run decides which one is predicted.
+ * Lists the gates of all thresholds, fewest jobs first, until more jobs lose goodput; a
+ * gate of all jobs of a large component is simulated slowest, and helps least.  Returns
+ * their number, at most N_THETAS.
+ */
+static size_t
+list_gates(const struct decision *d, const struct contacts *m, bool is_shifted,
+	   struct gate *ret_gates)
+{
+	size_t n_last = SIZE_MAX, n = 0;
+	double last = -HUGE_VAL;
+
+	for (size_t t = 0; t < N_THETAS; t++) {
+		struct gate gate = { .pacing = all_paced(d, ENGINE_PACE_FREE) };
+		size_t n_gated =
+			gate_below(m, d->component->n_jobs, thetas[t], gate.pacing);
+
+		n_gated -= let_fixed_out(d, gate.pacing);
+		if (n_gated == n_last || n_gated < 2) {
+			free(gate.pacing);
+			continue;
+		}
+		gate.goodput = glance(d, is_shifted, gate.pacing);
+		if (gate.goodput < last) {
+			free(gate.pacing);
+			break;
+		}
+		n_last = n_gated;
+		last = gate.goodput;
+		ret_gates[n++] = gate;
+	}
+	return n;
+}
+
+/*
+ * Predicts the gate at each threshold, most jobs first, unless a short run shows that it
+ * loses; then repairs the best.  Where the effort allows no more than one, takes the one
+ * that is best in the short run.
  */
 static void
 add_gates(struct decision *d, const struct contacts *m, bool is_shifted)
 {
-	size_t n = d->component->n_jobs, n_last = SIZE_MAX, best = 0;
 	double least = d->variants.items[0].goodput * (1 - ADVISE_GLANCE_FRAC);
-	bool is_one = n >= ADVISE_GLANCE_JOBS && d->ctx->n_seeds == ADVISE_MIN_SEEDS;
-	enum engine_pacing *one = NULL;
+	struct gate gates[N_THETAS];
+	size_t n = list_gates(d, m, is_shifted, gates), best = 0;
 
-	for (size_t t = 0; t < N_THETAS; t++) {
-		enum engine_pacing *pacing = all_paced(d, ENGINE_PACE_FREE);
-		size_t n_gated = gate_below(m, n, thetas[t], pacing);
-		double goodput;
-
-		n_gated -= let_fixed_out(d, pacing);
-		if (n_gated == n_last || n_gated < 2) {
-			free(pacing);
+	/* Goodput rises with the jobs that are gated: the last is the best. */
+	for (size_t i = n; i-- > 0;) {
+		if (gates[i].goodput <= least || (is_one_gate(d) && i + 1 < n)) {
+			free(gates[i].pacing);
 			continue;
 		}
-		n_last = n_gated;
-		goodput = glance(d, is_shifted, pacing);
-		if (goodput <= least) {
-			free(pacing);
-			continue;
-		}
-		if (is_one) {
-			free(one);
-			one = pacing;
-			least = goodput;
-			continue;
-		}
-		add_variant(d, is_shifted, pacing);
+		add_variant(d, is_shifted, gates[i].pacing);
 		if (best == 0 || d->variants.items[d->variants.n - 1].goodput >
 					 d->variants.items[best].goodput)
 			best = d->variants.n - 1;
-	}
-	if (one) {
-		add_variant(d, is_shifted, one);
-		best = d->variants.n - 1;
 	}
 	if (best > 0)
 		repair(d, best);
@@ -404,6 +432,7 @@ add_gates(struct decision *d, const struct contacts *m, bool is_shifted)
 void
 variants_predict(struct decision *d)
 {
+	bool is_better_shifted = false;
 	struct contacts m;
 
 	add_unchanged(d, all_paced(d, ENGINE_PACE_FREE));
@@ -411,10 +440,15 @@ variants_predict(struct decision *d)
 		return;
 	contacts_init(&m, d);
 	if (d->has_movable) {
-		add_variant(d, true, all_paced(d, ENGINE_PACE_FREE));
-		add_gates(d, &m, true);
+		const struct variant *shifted =
+			add_variant(d, true, all_paced(d, ENGINE_PACE_FREE));
+
+		is_better_shifted = shifted->goodput > d->variants.items[0].goodput;
 	}
-	add_gates(d, &m, false);
+	if (is_better_shifted || (d->has_movable && !is_one_gate(d)))
+		add_gates(d, &m, true);
+	if (!is_better_shifted || !is_one_gate(d))
+		add_gates(d, &m, false);
 	if (d->has_movable) {
 		enum engine_pacing *pacing = all_paced(d, ENGINE_PACE_REALIGN);
 
