@@ -140,18 +140,25 @@ unevenness(const struct window_past *past)
 				: 1;
 }
 
+/*
+ * Marks are those of the window's time: a job with a flow that gets nothing makes no
+ * progress, while its other flows are marked.
+ */
 static void
 see(const struct run *run, uint32_t j, double iteration_ns, struct steady_seen *ret)
 {
 	struct view *view = &run->views[j];
+	double now_ns = engine_now_ns(run->engine);
 	struct engine_job_stats stats;
+	double share;
 
 	if (!view->n_ended)
 		histogram_add(&view->times_ns, iteration_ns, 1);
+	share = now_ns > 0 ? histogram_mean(&view->times_ns) / now_ns : 0;
 	engine_job_stats(run->engine, j, &stats);
 	*ret = (struct steady_seen){
 		.times_ns = view->times_ns,
-		.ecn_packets = view->done > 0 ? stats.ecn_packets / view->done : 0,
+		.ecn_packets = stats.ecn_packets * share,
 	};
 }
 

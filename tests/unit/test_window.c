@@ -279,6 +279,66 @@ what_is_seen_of_a_job_is_what_ended(void **state)
 	close_crowd(&crowd);
 }
 
+/* A job in all four leaves, one of higher priority that fills the links between the first
+ * two, and one in the last two. */
+static void
+marks_count_while_a_flow_gets_nothing(void **state)
+{
+	static const uint32_t places[][4] = { { 0, 2, 4, 6 }, { 1, 3 }, { 5, 7 } };
+	static const uint32_t sizes[] = { 4, 2, 2 };
+	struct topo *topo = lab_topo(4, 2);
+	struct routes *routes = routes_new(topo, 1);
+	struct work_segment burst[] = { { .nic_bytes = 0.5 * LINE / 8 } };
+	struct work_job jobs[3] = { 0 };
+	struct routed_job routed[3];
+	struct link_subset_job dense[3];
+	struct window_past pasts[3] = { 0 };
+	struct window_past *past_of[] = { &pasts[0], &pasts[1], &pasts[2] };
+	const double phases[3] = { 0 };
+	double iteration_ns[3], rms_ns[3];
+	const double packets = burst[0].nic_bytes / 1000 * 4;
+	struct window window;
+	size_t n_hosts;
+	const uint32_t *hosts = topo_hosts(topo, &n_hosts);
+
+	(void)state;
+	for (uint32_t j = 0; j < 3; j++) {
+		struct work_model model = models[0];
+		uint32_t own[4];
+
+		model.segments = burst;
+		model.n_segments = 1;
+		jobs[j].n_hosts_wanted = sizes[j];
+		assert_int_equal(work_model_make_job(&model, 1, LINE, &jobs[j]), 0);
+		jobs[j].priority = j == 1;
+		for (uint32_t i = 0; i < sizes[j]; i++)
+			own[i] = hosts[places[j][i]];
+		assert_int_equal(
+			routed_job_make(&jobs[j], own, topo, routes, &routed[j]), 0);
+		dense[j] = (struct link_subset_job){ .job = &jobs[j],
+						     .routed = &routed[j] };
+	}
+	for (int w = 0; w < 3; w++) {
+		struct steady_seen seen[3];
+
+		assert_int_equal(window_run(dense, 3, topo, 1, phases, past_of,
+					    iteration_ns, rms_ns, seen, &window),
+				 0);
+		for (uint32_t j = 0; j < 3; j++) {
+			assert_true(seen[j].ecn_packets <= packets);
+			assert_true(w > 0 || j == 1 || seen[j].ecn_packets > 0);
+			histogram_fini(&seen[j].times_ns);
+		}
+	}
+	for (uint32_t j = 0; j < 3; j++) {
+		window_past_fini(&pasts[j]);
+		routed_job_fini(&routed[j]);
+		work_job_fini(&jobs[j]);
+	}
+	routes_free(routes);
+	topo_unref(topo);
+}
+
 static void
 the_past_of_another_job_is_refused(void **state)
 {
@@ -308,6 +368,7 @@ main(void)
 		cmocka_unit_test(what_is_remembered_is_bounded),
 		cmocka_unit_test(the_same_past_and_seed_have_the_same_future),
 		cmocka_unit_test(what_is_seen_of_a_job_is_what_ended),
+		cmocka_unit_test(marks_count_while_a_flow_gets_nothing),
 		cmocka_unit_test(the_past_of_another_job_is_refused),
 	};
 
