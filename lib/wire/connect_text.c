@@ -11,6 +11,7 @@
 #include "lib/base/err.h"
 #include "lib/base/json.h"
 #include "lib/base/jsonw.h"
+#include "lib/wire/wire_json.h"
 
 char *
 connect_text_write(const struct connect_message *message)
@@ -37,28 +38,14 @@ connect_text_write(const struct connect_message *message)
 }
 
 static int
-read_address(const struct json_doc *doc, const char *key, uint8_t ret_address[16],
-	     struct err *err)
-{
-	const char *text;
-
-	if (json_get_str(doc, json_root(doc), key, &text, err) < 0)
-		return -EINVAL;
-	if (address_parse(text, ret_address) < 0)
-		return json_fail(doc, json_find(json_root(doc), key), err,
-				 "expected an address");
-	return 0;
-}
-
-static int
 read_port(const struct json_doc *doc, const struct json *at,
 	  struct connect_message *message, struct err *err)
 {
-	double number = json_number(at); /* NaN if it is none. */
+	unsigned number = 0;
 	uint16_t port;
 
-	if (!(number >= 1 && number <= UINT16_MAX) || number > (uint16_t)number)
-		return json_fail(doc, at, err, "expected a port");
+	if (wire_json_element(doc, at, UINT16_MAX, &number, err) < 0)
+		return -EINVAL;
 	port = htons((uint16_t)number);
 	for (size_t i = 0; i < message->n_ports; i++)
 		if (message->ports[i] == port)
@@ -94,23 +81,18 @@ read_message(const struct json_doc *doc, struct connect_message *message,
 					    NULL };
 	const struct json *root = json_root(doc);
 	const char *job;
-	int64_t port;
 
 	if (json_check_schema(doc, "antiphase.connect", 1, err) < 0 ||
 	    json_check_keys(doc, root, keys, err) < 0 ||
 	    json_get_str(doc, root, "job", &job, err) < 0 ||
-	    read_address(doc, "source", message->source, err) < 0 ||
-	    read_address(doc, "destination", message->destination, err) < 0 ||
-	    json_get_int(doc, root, "destination_port", 1, UINT16_MAX, &port, err) < 0)
+	    wire_json_ends(doc, root, message->source, message->destination, err) < 0 ||
+	    wire_json_port(doc, root, "destination_port", &message->destination_port,
+			   err) < 0)
 		return -EINVAL;
 	if (!tele_name_is_valid(job))
 		return json_fail(doc, json_find(root, "job"), err,
 				 "that is not the name of a job");
-	if (address_is_ipv4(message->source) != address_is_ipv4(message->destination))
-		return json_fail(doc, json_find(root, "destination"), err,
-				 "the addresses are of two families");
 	strcpy(message->job, job);
-	message->destination_port = htons((uint16_t)port);
 	return read_ports(doc, message, err);
 }
 

@@ -14,9 +14,7 @@
 #include "lib/base/json.h"
 #include "lib/base/jsonw.h"
 #include "lib/base/words.h"
-
-/* Numbers of orders in JSON, which holds integers below 2^53. */
-#define MAX_NUMBER ((INT64_C(1) << 53) - 1)
+#include "lib/wire/wire_json.h"
 
 static const char *const verbs[] = { [PORT_MOVE] = "move",
 				     [PORT_PREPARE] = "prepare",
@@ -25,36 +23,6 @@ static const char *const verbs[] = { [PORT_MOVE] = "move",
 				     [PORT_USING] = "using",
 				     [PORT_SETTLED] = "settled",
 				     NULL };
-
-/* ---- Parts ----------------------------------------------------------------------- */
-
-static int
-read_address(const struct json_doc *doc, const char *key, uint8_t ret_address[16],
-	     struct err *err)
-{
-	const char *text;
-
-	if (json_get_str(doc, json_root(doc), key, &text, err) < 0)
-		return -EINVAL;
-	if (address_parse(text, ret_address) < 0)
-		return json_fail(doc, json_find(json_root(doc), key), err,
-				 "expected an address");
-	return 0;
-}
-
-static int
-read_port(const struct json_doc *doc, const char *key, uint16_t *ret_port,
-	  struct err *err)
-{
-	int64_t port;
-
-	if (json_get_int(doc, json_root(doc), key, 1, UINT16_MAX, &port, err) < 0)
-		return -EINVAL;
-	*ret_port = htons((uint16_t)port);
-	return 0;
-}
-
-/* ---- Interface ------------------------------------------------------------------- */
 
 char *
 port_text_write(const struct port_message *message)
@@ -122,12 +90,13 @@ read_message(const struct json_doc *doc, struct port_message *ret_message,
 	    json_check_keys(doc, root, keys, err) < 0 ||
 	    json_get_str(doc, root, "verb", &verb, err) < 0 ||
 	    json_get_str(doc, root, "job", &job, err) < 0 ||
-	    read_address(doc, "source", flow->source, err) < 0 ||
-	    read_port(doc, "source_port", &flow->source_port, err) < 0 ||
-	    read_address(doc, "destination", flow->destination, err) < 0 ||
-	    read_port(doc, "destination_port", &flow->destination_port, err) < 0 ||
-	    read_port(doc, "port", &ret_message->port, err) < 0 ||
-	    json_get_int(doc, root, "number", 0, MAX_NUMBER, &number, err) < 0)
+	    wire_json_ends(doc, root, flow->source, flow->destination, err) < 0 ||
+	    wire_json_port(doc, root, "source_port", &flow->source_port, err) < 0 ||
+	    wire_json_port(doc, root, "destination_port", &flow->destination_port,
+			   err) < 0 ||
+	    wire_json_port(doc, root, "port", &ret_message->port, err) < 0 ||
+	    json_get_int(doc, root, "number", 0, WIRE_JSON_MAX_NUMBER, &number, err) <
+		    0)
 		return -EINVAL;
 	index = words_index(verb, verbs);
 	if (index < 0)
@@ -136,9 +105,6 @@ read_message(const struct json_doc *doc, struct port_message *ret_message,
 	if (*job && !tele_name_is_valid(job))
 		return json_fail(doc, json_find(root, "job"), err,
 				 "that is not the name of a job");
-	if (address_is_ipv4(flow->source) != address_is_ipv4(flow->destination))
-		return json_fail(doc, json_find(root, "destination"), err,
-				 "the addresses are of two families");
 	ret_message->verb = (enum port_verb)index;
 	ret_message->number = (uint64_t)number;
 	strcpy(ret_message->job, job);

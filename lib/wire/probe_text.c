@@ -12,9 +12,7 @@
 #include "lib/base/json.h"
 #include "lib/base/jsonw.h"
 #include "lib/base/words.h"
-
-/* JSON holds integers below 2^53. */
-#define MAX_NUMBER ((INT64_C(1) << 53) - 1)
+#include "lib/wire/wire_json.h"
 
 static const char *const kinds[] = { "order", "answer", NULL };
 
@@ -78,34 +76,6 @@ probe_text_write(const struct probe_message *message)
 /* ---- Reading --------------------------------------------------------------------- */
 
 static int
-read_address(const struct json_doc *doc, const char *key, uint8_t ret_address[16],
-	     struct err *err)
-{
-	const char *text;
-
-	if (json_get_str(doc, json_root(doc), key, &text, err) < 0)
-		return -EINVAL;
-	if (address_parse(text, ret_address) < 0)
-		return json_fail(doc, json_find(json_root(doc), key), err,
-				 "expected an address");
-	return 0;
-}
-
-/* An integer that is an element of an array. */
-static int
-read_number(const struct json_doc *doc, const struct json *value, int max,
-	    unsigned *ret_number, struct err *err)
-{
-	double number = json_number(value); /* NaN if it is none. */
-
-	if (!(number >= 1 && number <= max) || number > (unsigned)number)
-		return json_fail(doc, value, err, "expected an integer of 1 to %d",
-				 max);
-	*ret_number = (unsigned)number;
-	return 0;
-}
-
-static int
 read_hops(const struct json_doc *doc, struct probe_message *message, struct err *err)
 {
 	const struct json *array;
@@ -119,7 +89,7 @@ read_hops(const struct json_doc *doc, struct probe_message *message, struct err 
 	for (const struct json *at = json_first(array); at; at = json_next(at)) {
 		unsigned hop = 0;
 
-		if (read_number(doc, at, PROBE_MAX_HOP, &hop, err) < 0)
+		if (wire_json_element(doc, at, PROBE_MAX_HOP, &hop, err) < 0)
 			return -EINVAL;
 		if (message->n_hops && hop <= message->hops[message->n_hops - 1])
 			return json_fail(doc, at, err, "hops have to ascend");
@@ -141,14 +111,10 @@ read_addresses(const struct json_doc *doc, const struct json *at, size_t n_hops,
 		return json_fail(doc, array, err,
 				 "%zu addresses do not fit %zu hops and this state", n,
 				 n_hops);
-	for (const struct json *one = json_first(array); one; one = json_next(one)) {
-		const char *text;
-
-		if (json_as_str(doc, one, &text, err) < 0)
+	for (const struct json *one = json_first(array); one; one = json_next(one))
+		if (wire_json_address(doc, one, port->addresses[port->n_addresses++],
+				      err) < 0)
 			return -EINVAL;
-		if (address_parse(text, port->addresses[port->n_addresses++]) < 0)
-			return json_fail(doc, one, err, "expected an address");
-	}
 	return 0;
 }
 
@@ -158,19 +124,17 @@ read_answer(const struct json_doc *doc, const struct json *at, size_t n_hops,
 {
 	static const char *const keys[] = { "port", "state", "addresses", NULL };
 	const char *state;
-	int64_t number;
 	int index;
 
 	if (json_as_object(doc, at, err) < 0 ||
 	    json_check_keys(doc, at, keys, err) < 0 ||
-	    json_get_int(doc, at, "port", 1, UINT16_MAX, &number, err) < 0 ||
+	    wire_json_port(doc, at, "port", &port->port, err) < 0 ||
 	    json_get_str(doc, at, "state", &state, err) < 0)
 		return -EINVAL;
 	index = words_index(state, states);
 	if (index <= PROBE_ASKED)
 		return json_fail(doc, json_find(at, "state"), err,
 				 "unknown state '%.40s'", state);
-	port->port = htons((uint16_t)number);
 	port->state = (enum probe_state)index;
 	return read_addresses(doc, at, n_hops, port, err);
 }
@@ -187,7 +151,7 @@ read_port(const struct json_doc *doc, const struct json *at,
 		if (read_answer(doc, at, message->n_hops, port, err) < 0)
 			return -EINVAL;
 	} else {
-		if (read_number(doc, at, UINT16_MAX, &number, err) < 0)
+		if (wire_json_element(doc, at, UINT16_MAX, &number, err) < 0)
 			return -EINVAL;
 		port->port = htons((uint16_t)number);
 	}
@@ -223,28 +187,25 @@ read_message(const struct json_doc *doc, struct probe_message *message, struct e
 					    "source", "destination", "destination_port",
 					    "hops",   "ports",       NULL };
 	const struct json *root = json_root(doc);
-	int64_t number, port;
+	int64_t number;
 	const char *kind;
 	int index;
 
 	if (json_check_schema(doc, "antiphase.probe", 1, err) < 0 ||
 	    json_check_keys(doc, root, keys, err) < 0 ||
 	    json_get_str(doc, root, "kind", &kind, err) < 0 ||
-	    json_get_int(doc, root, "number", 0, MAX_NUMBER, &number, err) < 0 ||
-	    read_address(doc, "source", message->source, err) < 0 ||
-	    read_address(doc, "destination", message->destination, err) < 0 ||
-	    json_get_int(doc, root, "destination_port", 1, UINT16_MAX, &port, err) < 0)
+	    json_get_int(doc, root, "number", 0, WIRE_JSON_MAX_NUMBER, &number, err) <
+		    0 ||
+	    wire_json_ends(doc, root, message->source, message->destination, err) < 0 ||
+	    wire_json_port(doc, root, "destination_port", &message->destination_port,
+			   err) < 0)
 		return -EINVAL;
 	index = words_index(kind, kinds);
 	if (index < 0)
 		return json_fail(doc, json_find(root, "kind"), err,
 				 "unknown kind '%.40s'", kind);
-	if (address_is_ipv4(message->source) != address_is_ipv4(message->destination))
-		return json_fail(doc, json_find(root, "destination"), err,
-				 "the addresses are of two families");
 	message->is_answer = index == 1;
 	message->number = (uint64_t)number;
-	message->destination_port = htons((uint16_t)port);
 	if (read_hops(doc, message, err) < 0)
 		return -EINVAL;
 	return read_ports(doc, message, err);
