@@ -24,6 +24,7 @@ CXX     ?= g++
 CLANG   ?= clang-14
 BPFTOOL ?= $(shell command -v bpftool || echo /usr/sbin/bpftool)
 SAN     ?=
+MACHINE := $(shell $(CC) -dumpmachine | cut -d- -f1)
 comma   := ,
 B       ?= build/$(subst $(comma),-,$(or $(SAN),release))
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
@@ -37,8 +38,15 @@ REVISION = $(shell git describe --always --dirty --exclude="*" 2>/dev/null || ec
 BASE_CFLAGS  = -std=gnu17 -D_GNU_SOURCE $(WARN) -I. -Ibuild -isystem /usr/include/libnl3 \
                -ffp-contract=off
 SAN_CFLAGS   = $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-ALL_CFLAGS   = $(BASE_CFLAGS) $(CFLAGS) -MMD -MP $(SAN_CFLAGS)
-ALL_LDFLAGS  = $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
+# What makes a fault of memory harder to use; tests/hardening.sh checks the results.
+# Sanitizers do without FORTIFY_SOURCE, which hides calls from them.
+HARDEN_CFLAGS = -fstack-protector-strong -fstack-clash-protection \
+               $(if $(filter x86_64,$(MACHINE)),-fcf-protection) \
+               $(if $(filter aarch64,$(MACHINE)),-mbranch-protection=standard) \
+               $(if $(SAN)$(findstring FORTIFY,$(CFLAGS)),,$(if $(filter -O1 -O2 -O3 -Os,$(CFLAGS)),-D_FORTIFY_SOURCE=2))
+HARDEN_LDFLAGS = -Wl,-z,relro,-z,now,-z,noexecstack
+ALL_CFLAGS   = $(BASE_CFLAGS) $(HARDEN_CFLAGS) $(CFLAGS) -MMD -MP $(SAN_CFLAGS)
+ALL_LDFLAGS  = $(HARDEN_LDFLAGS) $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 LIBS        := -Wl,--as-needed -lcjson -linih -lkissfft-float -lzmq -lbpf -lnl-route-3 \
                -lnl-3 -lpcap -lmicrohttpd -lncursesw -ltinfo -lsqlite3 -larchive -lz -lqhull_r -lyaml -lcurl -lm
 ifneq ($(V),1)
@@ -325,7 +333,7 @@ $(PACER): $(pacer_SRCS:%.c=$(B)/pic/%.o)
 $(B)/spank_antiphase.so: scheduler/slurm/hooks/spank_antiphase.c
 	$(call say,CC-SPANK,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -fPIC -shared $< -o $@
+	$(Q)$(CC) $(BASE_CFLAGS) $(HARDEN_CFLAGS) $(CFLAGS) -fPIC -shared $< -o $@ $(HARDEN_LDFLAGS)
 
 $(B)/pic/%.o: %.c
 	$(call say,CC-PIC,$<)
