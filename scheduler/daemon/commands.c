@@ -274,7 +274,7 @@ static const struct control_command table[] = {
 	{ "ping", "", 0, 0, false, run_ping },
 	{ "modes", "", 0, 0, false, run_modes },
 	{ "mode", "MODE [PARTITION]", 1, 2, true, run_mode },
-	{ "poke", "", 0, 0, true, run_poke },
+	{ "poke", "", 0, 0, false, run_poke },
 	{ "flow list", "", 0, 0, false, run_flow_list },
 	{ "flow moved", "", 0, 0, false, run_flow_moved },
 	{ "flow move", "JOB SOURCE DESTINATION PORT", 4, 4, true, run_flow_move },

@@ -29,13 +29,11 @@ cgroup=
 [ -z "$LAB_CG" ] || cgroup="cgroup=$LAB_CG/slurm_lab"
 echo "optional $LAB_B/spank_antiphase.so preload=$LAB_DIR/libpacer.so" \
 	"endpoint=$run/pacer.sock dir=$run $cgroup" >"$SLURM_DIR/etc/plugstack.conf"
-sed -e "s|@sysconfdir@|$LAB_DIR|" -e "s|@bindir@|$LAB_B|" "$hooks/prolog_slurmctld.sh" \
+sed -e "s|/run/antiphase|$run|" -e "s|@bindir@|$LAB_B|" "$hooks/prolog_slurmctld.sh" \
 	>"$LAB_DIR/poke.sh"
 sed -e "s|@libdir@|$LAB_DIR|" -e "s|libantiphase-pacer|libpacer|" -e "s|/run/antiphase|$run|" \
 	"$hooks/task_prolog.sh" >"$LAB_DIR/task_prolog.sh"
 chmod +x "$LAB_DIR"/*.sh
-mkdir -p "$LAB_DIR/antiphase"
-echo s3cret >"$LAB_DIR/antiphase/token"
 cat >>"$SLURM_CONF" <<X
 JobSubmitPlugins=lua
 PartitionName=other Nodes=n[01-12] MaxTime=INFINITE State=UP
@@ -289,32 +287,46 @@ check "off is off there, too" test "$(ANTIPHASE_MODE=off env_of -N1)" = 'ANTIPHA
 # So far there was no listener, and all jobs ran.  Now there is one that answers, then
 # one that accepts connections and never answers.
 cat >"$LAB_DIR/listen.py" <<'X'
-import http.server, sys
+import http.server, os, socketserver, sys, threading
 class Poke(http.server.BaseHTTPRequestHandler):
+    def address_string(self):
+        return "-"
     def do_POST(self):
         print("POKE", self.path, self.headers["Authorization"], flush=True)
         self.send_response(204)
         self.end_headers()
-http.server.HTTPServer(("127.0.0.1", 7470), Poke).serve_forever()
+    do_GET = do_POST
+class Unix(socketserver.ThreadingUnixStreamServer):
+    pass
+# As the daemon's port, which anybody may take while the daemon is down.
+tcp = http.server.HTTPServer(("127.0.0.1", 7470), Poke)
+threading.Thread(target=tcp.serve_forever, daemon=True).start()
+if len(sys.argv) > 1:
+    Unix(sys.argv[1], Poke).serve_forever()
+threading.Event().wait()
 X
-lab_spawn listener lab_in slurm python3 "$LAB_DIR/listen.py"
-lab_wait_for 5 "the listener" lab_listens slurm 7470
+lab_spawn listener lab_in slurm python3 "$LAB_DIR/listen.py" "$run/scheduler.sock"
+lab_wait_for 5 "the listener" test -S "$run/scheduler.sock"
 slurm srun -N1 true
 pokes() {
-	[ "$(grep -c '^POKE /api/v1/poke Bearer s3cret$' "$LAB_DIR/listener.log")" = 2 ]
+	[ "$(grep -c '^POKE /control/poke None$' "$LAB_DIR/listener.log")" = 2 ]
 }
 check "start and end of a job are told to the daemon" lab_wait_for 5 "two pokes" pokes
 lab_stop listener
+rm -f "$run/scheduler.sock"
+lab_spawn impostor lab_in slurm python3 "$LAB_DIR/listen.py"
+lab_wait_for 5 "the impostor" lab_listens slurm 7470
+slurm srun -N1 true
+check "who takes the port of a dead daemon hears nothing" \
+	test "$(grep -c POKE "$LAB_DIR/impostor.log")" = 0
+lab_stop impostor
 lab_spawn mute lab_in slurm python3 -c '
-import socket, time
-s = socket.socket()
-s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-s.bind(("127.0.0.1", 7470)); s.listen(9); time.sleep(60)'
-lab_wait_for 5 "the mute one" lab_listens slurm 7470
+import socket, sys, time
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1]); s.listen(9); time.sleep(60)' "$run/scheduler.sock"
+lab_wait_for 5 "the mute one" test -S "$run/scheduler.sock"
 from=$(ms)
 check "a daemon that does not answer" slurm srun -N1 true
 check "holds a job up for a second or so ($(($(ms) - from)) ms)" test $(($(ms) - from)) -lt 4000
-rm "$LAB_DIR/antiphase/token"
-check "nor does a token that is not there fail it" slurm srun -N1 true
 check "no job was ever requeued" test "$(grep -c 'Requeuing\|requeue' "$SLURM_DIR/log/slurmctld.log")" = 0
 lab_end

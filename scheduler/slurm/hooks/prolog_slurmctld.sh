@@ -9,21 +9,18 @@
 #
 # Slurm holds the job back until this script has ended, and requeues the job if it fails.
 # So it takes a second at most, and always succeeds.  It runs as SlurmUser, who must be
-# able to read the token (config key token_file of antiphase-scheduler).
+# able to connect to the daemon's control socket, as root and the daemon's group are.  Only
+# the daemon can listen there, and no secret is sent.
 #
-# If the connection is refused, the daemon is dead: its pins are taken back, in the
-# background, 2 s later, once for all calls in between.  If slurm.conf is in an unusual
-# place, or comes from SLURM_CONF, export that here.
-url=${ANTIPHASE_URL:-http://127.0.0.1:7470}
-token_file=${ANTIPHASE_TOKEN_FILE:-@sysconfdir@/antiphase/token}
+# If nobody listens, the daemon is dead: its pins are taken back, in the background, 2 s
+# later, once for all calls in between.  If slurm.conf is in an unusual place, or comes
+# from SLURM_CONF, export that here.
+socket=${ANTIPHASE_SOCKET:-/run/antiphase/scheduler.sock}
 antiphase=${ANTIPHASE:-@bindir@/antiphase}
 
 poke() {
-	token=$(head -c 512 "$token_file" | tr -cd 'A-Za-z0-9._~+/=-')
-	# On standard input, as a list of processes shows arguments.
-	printf 'header = "Authorization: Bearer %s"\n' "$token" |
-		timeout 1 curl --config - --silent --max-time 1 --noproxy '*' \
-			--request POST "$url/api/v1/poke"
+	timeout 1 curl --silent --max-time 1 --unix-socket "$socket" --request POST \
+		http://daemon/control/poke
 }
 # Runs in a session of its own, as Slurm kills the rest of a prolog's group when the prolog
 # ends; the pipe read here closes once it has its session.  This file is the lock that
@@ -37,6 +34,6 @@ release() {
 }
 status=0
 poke >/dev/null 2>&1 || status=$?
-# curl: the connection was refused.
+# curl: it could not connect.
 [ "$status" != 7 ] || release >/dev/null 2>&1
 exit 0
