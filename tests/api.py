@@ -476,7 +476,7 @@ def check_noise(daemon):
     idle = [socket.create_connection(("127.0.0.1", daemon.port), 5) for _ in range(100)]
     for s in idle[:50]:
         try:
-            s.sendall(b"POST /api/v1/advice HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n")
+            s.sendall(b"POST /api/v1/advice HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n")
         except OSError:
             pass
     is_good = daemon.is_serving()

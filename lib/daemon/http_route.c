@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_route.c - one request: its page, route or stream, permission, body and reply. */
+#include <arpa/inet.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
@@ -113,6 +115,40 @@ refuse_browser(struct MHD_Connection *connection, struct http_reply *early)
 		http_reply_error(early, MHD_HTTP_FORBIDDEN, "cross_site",
 				 "ask with a program such as curl",
 				 "web pages may not send POST requests");
+}
+
+/* Whether "HOST", "HOST:PORT" or "[ADDRESS]:PORT" is this host by a name that it has. */
+static bool
+is_this_host(const char *host)
+{
+	size_t n = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
+	char name[64];
+	struct in_addr v4;
+
+	if (n >= sizeof name || n > strlen(host))
+		return false;
+	memcpy(name, host, n);
+	name[n] = '\0';
+	return strcasecmp(name, "localhost") == 0 || strcmp(name, "[::1]") == 0 ||
+	       (inet_pton(AF_INET, name, &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127);
+}
+
+/*
+ * Refuses requests for another host: a web page's name can be made to lead to loopback,
+ * and the browser then gives the answers to the page.  It still says the page's name.
+ */
+static void
+refuse_host(const struct http *http, struct MHD_Connection *connection,
+	    struct http_reply *early)
+{
+	const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+						       MHD_HTTP_HEADER_HOST);
+
+	if (!http->path && host && !is_this_host(host))
+		http_reply_error(early, MHD_HTTP_FORBIDDEN, "wrong_host",
+				 "ask 127.0.0.1 or localhost; a proxy in front has to "
+				 "send 'Host: localhost'",
+				 "this is not '%.80s'", host);
 }
 
 /* ---- Matching -------------------------------------------------------------------- */
@@ -273,6 +309,9 @@ look(struct http *http, struct MHD_Connection *connection, const char *path,
 	struct http_reply *early = &request->early;
 	size_t n = announced_bytes(connection);
 
+	refuse_host(http, connection, early);
+	if (early->status)
+		return;
 	request->route = find_route(http, method, path, &request->rest);
 	if (!request->route) {
 		if (!is_get ||

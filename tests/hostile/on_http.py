@@ -45,7 +45,7 @@ def http_bodies(daemon):
 
 
 def http_lengths(daemon):
-    head = b"POST /k8s/filter HTTP/1.1\r\nHost: x\r\n"
+    head = b"POST /k8s/filter HTTP/1.1\r\nHost: localhost\r\n"
     raw(daemon, head + b"Content-Length: 99999999999999999999\r\n\r\n", 0.5)
     raw(daemon, head + b"Content-Length: -1\r\n\r\n", 0.5)
     raw(daemon, head + b"Content-Length: 4000000000\r\n\r\n" + bytes(100000), 0.5)
@@ -64,7 +64,7 @@ def http_trickle(daemon):
     slow = []
     for i in range(80):
         s = socket.create_connection(("127.0.0.1", daemon.port), 5)
-        slow.append((s, b"POST /k8s/filter HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n"
+        slow.append((s, b"POST /k8s/filter HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500\r\n\r\n"
                      if i % 2 else b"GET /api/v1/health HTTP/1.1\r\nX-Slow: "))
     slowest = 0
     for step in range(40):
@@ -106,8 +106,8 @@ def http_deaf(daemon):
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
         s.settimeout(5)
         s.connect(("127.0.0.1", daemon.port))
-        s.send(b"GET /api/v1/events HTTP/1.1\r\nHost: x\r\n\r\n" if len(deaf) % 2 else
-               b"GET /api/v1/topology HTTP/1.1\r\nHost: x\r\n\r\n" * 50)
+        s.send(b"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n" if len(deaf) % 2 else
+               b"GET /api/v1/topology HTTP/1.1\r\nHost: localhost\r\n\r\n" * 50)
         deaf.append(s)
     time.sleep(1.5)
     daemon.serves()
@@ -119,7 +119,7 @@ def http_tokens(daemon):
     got = set()
     for _ in range(300):
         wrong = noise(DRAW.randrange(1, 40)).hex().encode()
-        answer = raw(daemon, b"POST /api/v1/modes HTTP/1.1\r\nHost: x\r\nAuthorization: "
+        answer = raw(daemon, b"POST /api/v1/modes HTTP/1.1\r\nHost: localhost\r\nAuthorization: "
                      b"Bearer " + wrong + b"\r\nContent-Length: 18\r\nConnection: close"
                      b"\r\n\r\n" + b'{"mode":"enforce"}')
         got.add(answer[9:12])

@@ -236,8 +236,8 @@ ask(const struct server *server, const char *first_line, const char *headers,
 	int fd = connect_to(server);
 	char *reply;
 
-	strbuf_printf(&request, "%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s",
-		      first_line, headers);
+	strbuf_printf(&request, "%s HTTP/1.1\r\nConnection: close\r\n%s%s", first_line,
+		      strstr(headers, "Host: ") ? "" : "Host: localhost\r\n", headers);
 	if (body)
 		strbuf_printf(&request, "Content-Length: %zu\r\n", strlen(body));
 	strbuf_printf(&request, "\r\n%s", body ? body : "");

@@ -139,7 +139,7 @@ static void
 a_page_is_written_when_it_is_asked_for(void **state)
 {
 	char *text =
-		answer("GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+		answer("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
 
 	(void)state;
 	begins_with(text, "HTTP/1.1 200 ");
@@ -151,13 +151,13 @@ a_page_is_written_when_it_is_asked_for(void **state)
 static void
 who_accepts_another_type_gets_it(void **state)
 {
-	char *text = answer("GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: text/html, "
+	char *text = answer("GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: text/html, "
 			    "text/open;q=0.8, */*\r\nConnection: close\r\n\r\n");
 
 	(void)state;
 	assert_non_null(strstr(text, "Content-Type: text/open\r\n"));
 	free(text);
-	text = answer("GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: */*\r\n"
+	text = answer("GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n"
 		      "Connection: close\r\n\r\n");
 	assert_non_null(strstr(text, "Content-Type: text/plain; version=0.0.4\r\n"));
 	free(text);
@@ -167,7 +167,7 @@ static void
 a_head_has_the_length_and_no_text(void **state)
 {
 	char *text = answer(
-		"HEAD /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+		"HEAD /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
 
 	(void)state;
 	begins_with(text, "HTTP/1.1 200 ");
@@ -180,7 +180,7 @@ static void
 a_long_page_comes_whole(void **state)
 {
 	char *text =
-		answer("GET /much HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+		answer("GET /much HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
 	const char *body = strstr(text, "\r\n\r\n");
 
 	(void)state;
@@ -193,7 +193,7 @@ static void
 a_page_in_pieces_comes_whole_and_in_order(void **state)
 {
 	char *text =
-		answer("GET /pieces HTTP/1.0\r\nHost: x\r\nConnection: close\r\n\r\n");
+		answer("GET /pieces HTTP/1.0\r\nHost: localhost\r\nConnection: close\r\n\r\n");
 	const char *body = strstr(text, "\r\n\r\n");
 
 	(void)state;
@@ -209,7 +209,7 @@ a_page_in_pieces_comes_whole_and_in_order(void **state)
 static void
 other_methods_and_pages_are_refused(void **state)
 {
-	char *text = answer("POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n"
+	char *text = answer("POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n"
 			    "Connection: close\r\n\r\nhi");
 
 	(void)state;
@@ -218,7 +218,7 @@ other_methods_and_pages_are_refused(void **state)
 	assert_null(strstr(text, "asked"));
 	free(text);
 	text = answer(
-		"GET /etc/passwd HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+		"GET /etc/passwd HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
 	begins_with(text, "HTTP/1.1 404 ");
 	assert_non_null(strstr(text, "\n/metrics\n"));
 	free(text);

@@ -54,6 +54,33 @@ a_page_in_a_browser_may_not_post(void **state)
 	stop_quietly(&s);
 }
 
+/* A page's name can be made to lead here; the browser still says that name. */
+static void
+a_request_for_another_host_is_refused(void **state)
+{
+	static const char *const ours[] = { "localhost",      "LocalHost:7470",
+					    "127.0.0.1",      "127.0.0.1:7470",
+					    "127.8.9.1:7470", "[::1]:7470" };
+	static const char *const others[] = { "page.example:7470", "10.0.0.1",
+					      "localhost.example", "127.0.0.1.example",
+					      "[::2]:7470",        "[::1",
+					      "1270.0.1",          "2130706433" };
+	struct server s = start(NULL);
+	char header[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
+		snprintf(header, sizeof header, "Host: %s\r\n", ours[i]);
+		expect(&s, "GET /echo/1", header, NULL, 200, "GET [1]");
+	}
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		snprintf(header, sizeof header, "Host: %s\r\n", others[i]);
+		expect(&s, "GET /echo/1", header, NULL, 403, "\"wrong_host\"");
+		expect(&s, "POST /echo/1", header, "a", 403, "\"wrong_host\"");
+	}
+	stop_quietly(&s);
+}
+
 static void
 an_answer_that_is_known_is_not_sent_again(void **state)
 {
@@ -74,9 +101,11 @@ requests_in_a_row_are_all_answered(void **state)
 	char *reply;
 
 	(void)state;
-	send_text(fd, "GET /echo/1 HTTP/1.1\r\nHost: x\r\n\r\n"
-		      "POST /echo/2 HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi"
-		      "GET /echo/3 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+	send_text(
+		fd,
+		"GET /echo/1 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+		"POST /echo/2 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nhi"
+		"GET /echo/3 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
 	reply = receive(fd, NULL);
 	assert_non_null(strstr(reply, "GET [1]"));
 	assert_non_null(strstr(reply, "POST [2] [(none)] [(none)] [hi]"));
@@ -171,7 +200,7 @@ a_body_that_is_too_long_is_refused(void **state)
 	expect(&s, "POST /large", "", large, 200, "(long)");
 	/* A request without a length. */
 	strbuf_puts(&chunked,
-		    "POST /echo/1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+		    "POST /echo/1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
 		    "Transfer-Encoding: chunked\r\n\r\n");
 	for (int i = 0; i < 3; i++)
 		strbuf_printf(&chunked, "3e9\r\n%s\r\n", body);
@@ -184,7 +213,7 @@ a_body_that_is_too_long_is_refused(void **state)
 	close(fd);
 	/* A request that claims to be endless. */
 	fd = connect_to(&s);
-	send_text(fd, "POST /large HTTP/1.1\r\nHost: x\r\n"
+	send_text(fd, "POST /large HTTP/1.1\r\nHost: localhost\r\n"
 		      "Content-Length: 99999999999\r\n\r\nbbb");
 	reply = receive(fd, "\r\n\r\n");
 	assert_memory_equal(reply, "HTTP/1.1 413 ", 13);
@@ -207,8 +236,8 @@ headers_that_are_too_long_are_refused(void **state)
 	char *reply;
 
 	(void)state;
-	strbuf_printf(&request, "GET /echo/1 HTTP/1.1\r\nHost: x\r\nX: %s\r\n\r\n",
-		      junk);
+	strbuf_printf(&request,
+		      "GET /echo/1 HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n", junk);
 	send_text(fd, request.text);
 	reply = receive(fd, NULL);
 	assert_null(strstr(reply, "GET [1]"));
@@ -249,9 +278,9 @@ who_sends_a_byte_now_and_then_is_cut(void **state)
 	struct server s = start(NULL);
 
 	(void)state;
-	assert_true(trickle(&s, "GET /echo/1 HTTP/1.1\r\nHost: x\r\nX: ") <
+	assert_true(trickle(&s, "GET /echo/1 HTTP/1.1\r\nHost: localhost\r\nX: ") <
 		    INT64_C(4000000000));
-	assert_true(trickle(&s, "POST /large HTTP/1.1\r\nHost: x\r\n"
+	assert_true(trickle(&s, "POST /large HTTP/1.1\r\nHost: localhost\r\n"
 				"Content-Length: 1000\r\n\r\n") < INT64_C(4000000000));
 	expect(&s, "GET /counts", "", NULL, 200, "cut 2 ");
 	stop_quietly(&s);
@@ -282,6 +311,7 @@ main(void)
 			a_route_gets_what_follows_its_path_its_query_and_its_body),
 		cmocka_unit_test(what_is_not_there_is_an_error_in_json),
 		cmocka_unit_test(a_page_in_a_browser_may_not_post),
+		cmocka_unit_test(a_request_for_another_host_is_refused),
 		cmocka_unit_test(an_answer_that_is_known_is_not_sent_again),
 		cmocka_unit_test(requests_in_a_row_are_all_answered),
 		cmocka_unit_test(without_a_token_nothing_is_changed),

@@ -2,7 +2,7 @@
 /* test_http_streams.c - events over HTTP: delivery, and disconnected listeners */
 #include "tests/unit/http_server.h"
 
-#define LISTEN "GET /events HTTP/1.1\r\nHost: x\r\n\r\n"
+#define LISTEN "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 static void
 listeners_hear_events(void **state)
