@@ -210,6 +210,7 @@ run_words(struct control *control, const struct http_request *request,
 	  struct words *words, struct strbuf *reply, struct err *err)
 {
 	const struct control_command *command;
+	uid_t user = http_peer_user(request);
 	size_t n_args, n_name;
 	int r;
 
@@ -218,10 +219,10 @@ run_words(struct control *control, const struct http_request *request,
 	command = find_command(control, words, err);
 	if (!command)
 		return -EINVAL;
-	if (command->is_change && request->uid != 0 && request->uid != geteuid()) {
+	if (command->is_change && user != 0 && user != geteuid()) {
 		err_set(err, NULL, 0, 0,
 			"'%s' is for root and the daemon's own user, not for user %u",
-			command->name, (unsigned)request->uid);
+			command->name, (unsigned)user);
 		return -EPERM;
 	}
 	if (command->is_change && strcmp(request->method, "POST") != 0)

@@ -108,18 +108,6 @@ cut_slow(struct http *http)
 	}
 }
 
-/* The peer's user as the kernel reports it. */
-static uid_t
-uid_of_peer(const struct http *http, int fd)
-{
-	struct ucred peer = { .uid = (uid_t)-1 };
-	socklen_t length = sizeof peer;
-
-	if (http->path)
-		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length);
-	return peer.uid;
-}
-
 static void
 on_connection(void *cls, struct MHD_Connection *connection, void **socket_context,
 	      enum MHD_ConnectionNotificationCode code)
@@ -134,7 +122,6 @@ on_connection(void *cls, struct MHD_Connection *connection, void **socket_contex
 		c->fd = MHD_get_connection_info(connection,
 						MHD_CONNECTION_INFO_CONNECTION_FD)
 				->connect_fd;
-		c->uid = uid_of_peer(http, c->fd);
 		c->since_ns = clk_monotonic_ns();
 		vec_push(&http->connections, c);
 		*socket_context = c;

@@ -90,12 +90,13 @@ struct http_request {
 	const char *rest; /* What the '*' of the route's path matched; "" without. */
 	const char *body; /* Terminated; "" without one. */
 	size_t n_body;
-	uid_t uid;         /* The peer's, over a Unix socket; else (uid_t)-1. */
-	const void *query; /* For http_query(). */
+	const void *connection; /* For the next two. */
 };
 
 /* The decoded value of a parameter of the query, or NULL. */
 const char *http_query(const struct http_request *request, const char *name);
+/* Who asks, as peer_user_of(); PEER_USER_UNKNOWN, too, without a connection. */
+uid_t http_peer_user(const struct http_request *request);
 
 struct http_reply {
 	unsigned status;          /* 0: 200. */

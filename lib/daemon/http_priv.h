@@ -25,7 +25,6 @@ enum http_doing {
 /* Owned by the list; freed when libmicrohttpd reports the connection closed. */
 struct http_connection {
 	int fd;
-	uid_t uid; /* The peer's, over a Unix socket; (uid_t)-1 over TCP. */
 	enum http_doing doing;
 	int64_t since_ns;
 	bool is_cut;

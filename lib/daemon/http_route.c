@@ -12,6 +12,7 @@
 #include "lib/base/jsonw.h"
 #include "lib/daemon/http_priv.h"
 #include "lib/daemon/loop.h"
+#include "lib/daemon/peer_users.h"
 
 /* Bytes of a refused body that are read, so that the client gets the reply. */
 #define MAX_DISCARDED (1u << 20)
@@ -478,12 +479,16 @@ send_pieces(struct http *http, struct MHD_Connection *connection, const char *pa
 
 /* ---- The choice of the reply ----------------------------------------------------- */
 
-static uid_t
-uid_of(struct MHD_Connection *connection)
+uid_t
+http_peer_user(const struct http_request *request)
 {
-	const struct http_connection *c = http_connection_of(connection);
+	const struct http_connection *c =
+		request->connection
+			? http_connection_of(
+				  (struct MHD_Connection *)request->connection)
+			: NULL;
 
-	return c ? c->uid : (uid_t)-1;
+	return c ? peer_user_of(c->fd) : PEER_USER_UNKNOWN;
 }
 
 static enum MHD_Result
@@ -503,8 +508,7 @@ answer(struct http *http, struct MHD_Connection *connection, const char *path,
 			.rest = request->rest,
 			.body = request->body.text,
 			.n_body = request->body.length,
-			.uid = uid_of(connection),
-			.query = connection,
+			.connection = connection,
 		};
 
 		loop_part(http->loop, request->route->route.path);
@@ -611,7 +615,7 @@ http_query(const struct http_request *request, const char *name)
 	const char *value = NULL;
 	size_t n;
 
-	if (MHD_lookup_connection_value_n((struct MHD_Connection *)request->query,
+	if (MHD_lookup_connection_value_n((struct MHD_Connection *)request->connection,
 					  MHD_GET_ARGUMENT_KIND, name, strlen(name),
 					  &value, &n) != MHD_YES)
 		return NULL;

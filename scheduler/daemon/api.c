@@ -114,10 +114,11 @@ api_open(const struct api_opts *opts, struct api **ret_api, struct err *err)
 	if (r == 0) {
 		scheduler_metrics_add_http(opts->metrics, api->http);
 		http_add_routes(api->http, routes, sizeof routes / sizeof *routes, api);
-		api_k8s_open(api);
 		api->events = api_events_new(api);
-		r = read_token(api, err);
+		r = api_k8s_open(api, err);
 	}
+	if (r == 0)
+		r = read_token(api, err);
 	if (r < 0)
 		api_close(api);
 	else
@@ -133,7 +134,8 @@ api_close(struct api *api)
 	http_close(api->http);
 	scheduler_metrics_add_http(api->opts.metrics, NULL);
 	api_events_free(api->events);
-	extender_free(api->extender);
+	extender_free(api->k8s.extender);
+	peer_users_fini(&api->k8s.users);
 	free(api);
 }
 

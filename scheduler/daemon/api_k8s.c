@@ -72,11 +72,16 @@ power(void *ctx, const char *namespace)
 	return EXTENDER_OBSERVES;
 }
 
-void
-api_k8s_open(struct api *api)
+int
+api_k8s_open(struct api *api, struct err *err)
 {
 	const struct extender_opts opts = { .power = power };
+	int r = peer_users_read(api->opts.config->kubernetes_users, &api->k8s.users,
+				err);
 
-	api->extender = extender_new(&opts, rank, api);
-	k8s_serve(api->http, api->extender);
+	if (r < 0)
+		return r;
+	api->k8s.extender = extender_new(&opts, rank, api);
+	k8s_serve(api->http, &api->k8s);
+	return 0;
 }

@@ -21,10 +21,10 @@
 #include "lib/base/jsonw.h"
 #include "lib/daemon/http.h"
 #include "scheduler/daemon/api.h"
+#include "scheduler/daemon/k8s.h"
 #include "scheduler/live/status.h"
 
 struct api_events;
-struct extender;
 struct job_profiler;
 struct live;
 
@@ -33,7 +33,7 @@ struct api {
 	const struct live *live;             /* Of the telemetry. */
 	const struct job_profiler *profiler; /* Of the telemetry. */
 	struct http *http;                   /* Owned. */
-	struct extender *extender;           /* Owned. */
+	struct k8s_server k8s;               /* Its extender is owned. */
 	struct api_events *events;           /* Owned. */
 };
 
@@ -116,6 +116,6 @@ bool api_events_step(struct api_events *events);
 
 /* ---- api_k8s.c: its routes are those of k8s.h ----------------------------------------- */
 
-void api_k8s_open(struct api *api);
+int api_k8s_open(struct api *api, struct err *err); /* 0 or -EINVAL. */
 
 #endif

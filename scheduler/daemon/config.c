@@ -123,6 +123,7 @@ scheduler_config_follow(struct scheduler_config *config)
 		.kubernetes_ca_file = optional(config, "kubernetes_ca_file"),
 		.kubernetes_token_file = optional(config, "kubernetes_token_file"),
 		.kubernetes_pods = text(config, "kubernetes_pods"),
+		.kubernetes_users = text(config, "kubernetes_users"),
 		.valid_us = seconds(config, "valid_s"),
 		.max_age_us = seconds(config, "max_age_s"),
 		.earlier_max_age_us = seconds(config, "earlier_max_age_s"),

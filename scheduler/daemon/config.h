@@ -47,7 +47,8 @@ struct scheduler_config {
 	/* Kubernetes. */
 	const char *kubernetes_api; /* NULL: none. */
 	const char *kubernetes_ca_file, *kubernetes_token_file;
-	const char *kubernetes_pods; /* Label selector. */
+	const char *kubernetes_pods;  /* Label selector. */
+	const char *kubernetes_users; /* Who may ask the extender. */
 	/* Advice. */
 	int64_t valid_us;
 	int64_t max_age_us;         /* Of a profile that advice is based on. */

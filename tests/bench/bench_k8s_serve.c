@@ -90,7 +90,8 @@ main(void)
 	lab.extender = extender_new(&how, rank, &lab);
 	if (http_open(lab.loop, "127.0.0.1:0", NULL, 0, &lab.http, NULL) < 0)
 		return 1;
-	k8s_serve(lab.http, lab.extender);
+	lab.server.extender = lab.extender;
+	k8s_serve(lab.http, &lab.server);
 	for (uint32_t i = 0; i < JOBS; i++) {
 		char name[16];
 

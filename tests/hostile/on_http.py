@@ -2,6 +2,7 @@
 """on_http.py - attacks over HTTP: bodies, lengths, crowds, clients that do not read."""
 import http.client
 import json
+import os
 import socket
 import time
 
@@ -128,10 +129,35 @@ def http_tokens(daemon):
             == "observe", "and nothing has changed")
 
 
+NOBODY = 65534
+
+
+def http_other_user(daemon):
+    """A user who is not kube-scheduler's asks in its place."""
+    if os.getuid() != 0:
+        print("SKIP hostile: another user at /k8s/: needs root")
+        return
+    question = (b"POST /k8s/filter HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n"
+                b"Connection: close\r\n\r\n{}")
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+        os.write(writer, raw(daemon, question)[9:12])
+        os._exit(0)
+    os.close(writer)
+    os.waitpid(child, 0)
+    other, own = os.read(reader, 3), raw(daemon, question)[9:12]
+    os.close(reader)
+    verdict((other, own) == (b"403", b"400"),
+            "only users who may ask as kube-scheduler does are heard", repr((other, own)))
+
+
 def attack_http(daemon):
     for what, attack in (("bodies of the wrong kind", http_bodies),
                          ("lengths that lie, and noise", http_lengths),
                          ("requests that trickle in", http_trickle),
                          ("a crowd", http_crowd), ("readers that do not read", http_deaf),
-                         ("wrong tokens", http_tokens)):
+                         ("wrong tokens", http_tokens),
+                         ("another user at /k8s/", http_other_user)):
         under(daemon, what, lambda attack=attack: attack(daemon), daemon.serves)

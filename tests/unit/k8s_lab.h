@@ -35,6 +35,7 @@ struct k8s_lab {
 	struct advisor *advisor;
 	struct extender *extender;
 	struct loop *loop;
+	struct k8s_server server;
 	struct http *http;
 };
 
@@ -101,7 +102,8 @@ k8s_lab_open(struct k8s_lab *lab, struct topo *topo)
 				 .loop = loop_new() };
 	lab->extender = extender_new(&how, k8s_lab_rank, lab);
 	BUG_ON(http_open(lab->loop, "127.0.0.1:0", NULL, 0, &lab->http, NULL) < 0);
-	k8s_serve(lab->http, lab->extender);
+	lab->server = (struct k8s_server){ .extender = lab->extender };
+	k8s_serve(lab->http, &lab->server);
 }
 
 static inline void
