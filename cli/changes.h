@@ -51,11 +51,9 @@ struct changes {
 
 struct changes_filter {
 	const char *job; /* NULL: all jobs. */
-	int64_t last_us; /*
-	int64_t last_us;  * Lines of this last time; 0: all.  In a file: counted back
-	int64_t last_us;  * from its own time.
-	int64_t last_us;  */
-	size_t n_max;    /* Number of lines, at most CHANGES_MAX_LINES. */
+	/* Lines of this last time; 0: all.  In a file counted back from its own time. */
+	int64_t last_us;
+	size_t n_max; /* Number of lines, at most CHANGES_MAX_LINES. */
 };
 
 /*
