@@ -123,9 +123,7 @@ screen_open(struct screen *screen, const struct cli_verb *verb,
 	struct err err;
 	int error, status;
 
-	*screen = (struct screen){ .verb = verb,
-				   .newest_ns = LIVE_NEVER,
-				   .inferred_ms = LIVE_NEVER };
+	*screen = (struct screen){ .verb = verb, .inferred_ms = LIVE_NEVER };
 	status = set_window(screen, opts, is_watched);
 	if (status != CLI_OK)
 		return status;
@@ -146,7 +144,7 @@ screen_open(struct screen *screen, const struct cli_verb *verb,
 			path_watch_new(screen->live, screen->topo, screen->routes);
 	screen->profiler = job_profiler_new();
 	screen->since = contention_starts_new();
-	screen->newest_at_ns = screen->read_at_ns = clk_monotonic_ns();
+	screen->heard_at_ns = screen->read_at_ns = clk_monotonic_ns();
 	if (screen->is_live)
 		screen_catch_signals();
 	return CLI_OK;
@@ -196,14 +194,15 @@ take(struct screen *screen, int64_t timeout_ns, struct err *err)
 	screen->read_at_ns = clk_monotonic_ns();
 	if (r <= 0)
 		return r;
-	live_frame(screen->live, frame);
+	if (screen->is_live)
+		live_receive(screen->live, frame, screen->read_at_ns);
+	else
+		live_frame(screen->live, frame);
 	job_profiler_step(screen->profiler, screen->live);
-	if (live_now_ns(screen->live) != screen->newest_ns) {
-		screen->newest_ns = live_now_ns(screen->live);
-		screen->newest_at_ns = screen->read_at_ns;
-	}
-	if (screen->paths && screen->newest_ns / NS_PER_S != screen->followed_s) {
-		screen->followed_s = screen->newest_ns / NS_PER_S;
+	screen->heard_at_ns = screen->read_at_ns;
+	if (screen->paths &&
+	    live_now_ns(screen->live) / NS_PER_S != screen->followed_s) {
+		screen->followed_s = live_now_ns(screen->live) / NS_PER_S;
 		path_watch_follow(screen->paths);
 	}
 	return r;
@@ -274,7 +273,7 @@ gather_bus(struct screen *screen, uint32_t wanted_ms)
 			return CLI_INTERRUPTED;
 		if (now_ns >= until_ns)
 			return CLI_OK;
-		if (now_ns - screen->newest_at_ns > SILENCE_NS) {
+		if (now_ns - screen->heard_at_ns > SILENCE_NS) {
 			if (feed_counts(screen->feed).frames == 0)
 				return unreachable(screen);
 			return CLI_OK;
@@ -355,7 +354,7 @@ screen_infer(struct screen *screen)
 	int64_t now_ms = live_complete_ms(screen->live);
 
 	if (!screen->paths || now_ms == LIVE_NEVER ||
-	    (screen->inferred_ms != LIVE_NEVER &&
+	    (screen->inferred_ms != LIVE_NEVER && now_ms >= screen->inferred_ms &&
 	     now_ms < screen->inferred_ms + SCREEN_INFER_MS))
 		return;
 	screen->inferred_ms = now_ms;
@@ -392,7 +391,7 @@ screen_find(struct screen *screen, enum contention_sort sort,
 static int64_t
 idle_ns(const struct screen *screen, int64_t at_ns)
 {
-	return screen->is_live ? at_ns - screen->newest_at_ns : 0;
+	return screen->is_live ? at_ns - screen->heard_at_ns : 0;
 }
 
 struct status

@@ -80,8 +80,7 @@ struct screen {
 	struct contention_opts opts;
 	uint32_t wanted_ms;              /* Of a bus, before the first answer. */
 	bool is_live;                    /* A bus; a recording has an end. */
-	int64_t newest_ns;               /* Frame time of the newest frame. */
-	int64_t newest_at_ns;            /* This process's time at that frame. */
+	int64_t heard_at_ns;             /* This process's time at the last frame. */
 	int64_t read_at_ns;              /* The same when the feed was read last. */
 	struct contention_starts *since; /* Owned. */
 };

@@ -69,6 +69,7 @@ CASES = [
      "0.01+0x40"),
     ("AntiphaseTelemetryStale", ['antiphase_scheduler_telemetry_age_seconds{host="h1"}'],
      "60+15x40", "1+0x40"),
+    ("AntiphaseClockOff", ["antiphase_scheduler_hosts_clock_off"], "1+0x40", "0+0x40"),
     ("AntiphaseShiftDrift", ['antiphase_scheduler_job_shift_error_seconds{job="7"}'], "0.05+0x40",
      "0.01+0x40"),
     ("AntiphaseEventsLost", ["antiphase_collector_lost_total"], "0+1x40", "7+0x40"),
@@ -110,7 +111,7 @@ def check_rules(names, histograms):
         return
     done = subprocess.run(["promtool", "check", "rules", RULES], capture_output=True,
                           check=False)
-    verdict(done.returncode == 0 and b"4 rules found" in done.stdout,
+    verdict(done.returncode == 0 and b"5 rules found" in done.stdout,
             "promtool check rules", (done.stdout + done.stderr).decode())
     folder = tempfile.mkdtemp(prefix="ap-rules-")
     try:

@@ -59,6 +59,7 @@ api_health(void *ctx, const struct http_request *request, struct http_reply *rep
 		jsonw_null(w, "data_age_us");
 	jsonw_int(w, "hosts", census.n_hosts);
 	jsonw_int(w, "silent_hosts", census.n_hosts - census.n_fresh);
+	jsonw_int(w, "clock_off_hosts", census.n_off);
 	jsonw_bool(w, "has_fabric", fabric_source_topo(api->opts.fabric) != NULL);
 	jsonw_str(w, "fabric_error", fabric_source_error(api->opts.fabric));
 	jsonw_str(w, "host",

@@ -553,8 +553,11 @@ write_self(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 {
 	const struct jobs_totals *totals = jobs_totals(own->opts.jobs);
 	struct feed_counts feed = feed_counts(telemetry_feed(own->opts.telemetry));
+	const struct status status = telemetry_status(own->opts.telemetry);
+	struct status_census census;
 
 	(void)at;
+	status_census(&status, &census);
 	metrics_counter(m, "antiphase_scheduler_frames_total", feed.frames,
 			"Frames received.");
 	metrics_counter(m, "antiphase_scheduler_frames_damaged_total",
@@ -567,6 +570,14 @@ write_self(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 			live_counts(own->live)->refused,
 			"Hosts, jobs or series in frames for which there was no "
 			"memory.");
+	metrics_gauge(m, "antiphase_scheduler_hosts_clock_off", census.n_off,
+		      "Hosts that report with a wall clock far from that of most.");
+	metrics_counter(m, "antiphase_scheduler_host_clock_steps_total",
+			live_counts(own->live)->steps, "Steps of hosts' wall clocks.");
+	metrics_counter(m, "antiphase_scheduler_clock_rebases_total",
+			live_counts(own->live)->rebases,
+			"Times that the clocks of most hosts were stepped, and the "
+			"time of the telemetry followed.");
 	metrics_counter(m, "antiphase_scheduler_rankings_total", totals->n_ranked,
 			"Rankings of places for waiting jobs.");
 	metrics_family(m, "antiphase_scheduler_ranking_seconds_total", METRICS_COUNTER,

@@ -38,6 +38,7 @@
 /* A host's clock against ours: the most that a frame was ahead on arrival. */
 struct host_clock {
 	int64_t most_ns, last_most_ns; /* In this span, and in the one before. */
+	int64_t offset_ns;             /* The frame's 'wall_offset_ns'. */
 	int64_t since_ns;              /* Of this span; 0: the number is free. */
 };
 
@@ -70,8 +71,7 @@ struct telemetry {
 	struct feed *feed;             /* Owned. */
 	struct live *live;             /* Owned. */
 	struct job_profiler *profiler; /* Owned. */
-	int64_t newest_ns;             /* Frame time when it last advanced, */
-	int64_t newest_at_ns;          /* and our time then. */
+	int64_t heard_at_ns;           /* Our time at the last frame. */
 
 	struct scan scan;
 	struct contention links;         /* Owned. Of the last scan. */
@@ -88,22 +88,45 @@ struct telemetry {
 	VEC(struct host_clock) clocks; /* By number in 'clock_names'. */
 	uint32_t n_clocks;
 
-	uint64_t n_damaged, n_refused; /* As last logged. */
-	struct log_limit bus_limit, damaged_limit, refused_limit;
+	int64_t own_offset_ns; /* Our wall clock against our CLOCK_MONOTONIC. */
+
+	uint64_t n_damaged, n_refused, n_steps, n_rebases; /* As last logged. */
+	int64_t rebased_ns;                                /* As last applied. */
+	struct log_limit bus_limit, damaged_limit, refused_limit, step_limit,
+		rebase_limit;
 };
 
 /* ---- Frames -------------------------------------------------------------------------- */
 
-/* The frame that came soonest shows the clock best. */
-static void
-note_clock(struct telemetry *t, const struct tele_frame *frame)
+static bool
+is_step(int64_t from_ns, int64_t to_ns)
 {
-	int64_t ahead_ns =
-		frame->time_ns + frame->wall_offset_ns - clk_wall_us() * 1000;
-	int64_t now_ns = clk_monotonic_ns();
+	return to_ns - from_ns > LIVE_STEP_NS || from_ns - to_ns > LIVE_STEP_NS;
+}
+
+/* After a step of our own clock, what is known of the others is void. */
+static void
+note_own_clock(struct telemetry *t, int64_t wall_ns, int64_t now_ns)
+{
+	int64_t offset_ns = wall_ns - now_ns;
+
+	if (is_step(t->own_offset_ns, offset_ns))
+		for (size_t i = 0; i < t->clocks.n; i++)
+			if (t->clocks.items[i].since_ns)
+				t->clocks.items[i].offset_ns = INT64_MAX / 2;
+	t->own_offset_ns = offset_ns;
+}
+
+/* The frame that came soonest shows the clock best, until the clock is stepped. */
+static void
+note_clock(struct telemetry *t, const struct tele_frame *frame, int64_t now_ns)
+{
+	int64_t wall_ns = clk_wall_us() * 1000;
+	int64_t ahead_ns = frame->time_ns + frame->wall_offset_ns - wall_ns;
 	struct host_clock *clock;
 	uint32_t id;
 
+	note_own_clock(t, wall_ns, now_ns);
 	/* Any sender may invent hosts. */
 	if (t->n_clocks >= MAX_CLOCKS &&
 	    strtab_find(t->clock_names, frame->host) == STRTAB_NONE)
@@ -112,10 +135,10 @@ note_clock(struct telemetry *t, const struct tele_frame *frame)
 	if (id == t->clocks.n)
 		vec_push(&t->clocks, ((struct host_clock){ .since_ns = 0 }));
 	clock = &t->clocks.items[id];
-	if (!clock->since_ns) {
-		*clock = (struct host_clock){ ahead_ns, ahead_ns, now_ns };
-		t->n_clocks++;
-	}
+	t->n_clocks += !clock->since_ns;
+	if (!clock->since_ns || is_step(clock->offset_ns, frame->wall_offset_ns))
+		*clock = (struct host_clock){ ahead_ns, ahead_ns, 0, now_ns };
+	clock->offset_ns = frame->wall_offset_ns;
 	if (now_ns - clock->since_ns >= CLOCK_NS) {
 		clock->last_most_ns = clock->most_ns;
 		/* After a long silence the last span is out of date, too. */
@@ -145,12 +168,9 @@ telemetry_clock_offset_ns(const struct telemetry *t, const char *host, int64_t *
 void
 telemetry_take_frame(struct telemetry *t, const struct tele_frame *frame)
 {
-	live_frame(t->live, frame);
-	note_clock(t, frame);
-	if (live_now_ns(t->live) != t->newest_ns) {
-		t->newest_ns = live_now_ns(t->live);
-		t->newest_at_ns = clk_monotonic_ns();
-	}
+	t->heard_at_ns = clk_monotonic_ns();
+	live_receive(t->live, frame, t->heard_at_ns);
+	note_clock(t, frame, t->heard_at_ns);
 }
 
 /* As feed_next(), for several frames: the result of the last one. */
@@ -216,6 +236,42 @@ log_refused(struct telemetry *t)
 		    (long long)t->opts.config->memory_mb);
 }
 
+static void
+log_steps(struct telemetry *t)
+{
+	const struct live_counts *counts = live_counts(t->live);
+	int64_t now_ns = clk_monotonic_ns();
+
+	if (counts->steps != t->n_steps)
+		log_limited(&t->step_limit, now_ns, LOG_LEVEL_WARN, "clock",
+			    "%llu steps of the wall clocks of hosts, the last one of "
+			    "%s by %+.3f s; check its time synchronization",
+			    (unsigned long long)(counts->steps - t->n_steps),
+			    counts->last_stepped, (double)counts->last_step_ns / 1e9);
+	t->n_steps = counts->steps;
+	if (counts->rebases == t->n_rebases)
+		return;
+	t->n_rebases = counts->rebases;
+	log_limited(
+		&t->rebase_limit, now_ns, LOG_LEVEL_WARN, "clock",
+		"the wall clocks of most hosts were stepped by %+.3f s; the time of "
+		"the telemetry follows them",
+		(double)counts->last_rebase_ns / 1e9);
+}
+
+/* What is remembered of the time before "now" was moved is moved, too. */
+static void
+follow_rebase(struct telemetry *t)
+{
+	int64_t all_ns = live_counts(t->live)->rebased_ns;
+	int64_t step_ms =
+		(int64_t)((uint64_t)all_ns - (uint64_t)t->rebased_ns) / 1000000;
+
+	if (step_ms)
+		contention_starts_move(t->since, step_ms);
+	t->rebased_ns = all_ns;
+}
+
 /* ---- Opening and closing ------------------------------------------------------------- */
 
 struct telemetry *
@@ -233,8 +289,8 @@ telemetry_new(const struct telemetry_opts *opts)
 	if (opts->config->link_jobs)
 		t->counters = link_counters_new(opts->config->link_jobs);
 	t->clock_names = strtab_new();
-	t->newest_ns = LIVE_NEVER;
-	t->newest_at_ns = clk_monotonic_ns();
+	t->heard_at_ns = clk_monotonic_ns();
+	t->own_offset_ns = clk_wall_us() * 1000 - t->heard_at_ns;
 	return t;
 }
 
@@ -338,9 +394,11 @@ telemetry_begin_scan(struct telemetry *t)
 	if (t->feed)
 		log_damaged(t);
 	log_refused(t);
+	log_steps(t);
 	if (t->scan.stage != SCAN_IDLE ||
 	    now_ns - t->scanned_ns < SCAN_REST * t->scan_took_ns)
 		return false;
+	follow_rebase(t);
 	t->scan.finder = contention_begin(t->live, &opts);
 	t->scan.stage = SCAN_FIND;
 	t->scan.begun_ns = now_ns;
@@ -380,10 +438,11 @@ span_to_count(struct telemetry *t)
 	const struct contention *found = &t->scan.found;
 	int64_t span_ms = found->to_ms - t->counted_to_ms;
 
-	if (!t->counters || !found->has_raw || span_ms <= 0)
+	if (!t->counters || !found->has_raw || span_ms == 0)
 		return 0;
 	t->counted_to_ms = found->to_ms;
-	return span_ms > MAX_COUNTED_MS ? 0 : span_ms;
+	/* Negative: the clocks were stepped back. */
+	return span_ms < 0 || span_ms > MAX_COUNTED_MS ? 0 : span_ms;
 }
 
 static uint64_t
@@ -566,7 +625,7 @@ telemetry_forget_gone(struct telemetry *t)
 struct status
 telemetry_status(const struct telemetry *t)
 {
-	int64_t idle_ns = clk_monotonic_ns() - t->newest_at_ns;
+	int64_t idle_ns = clk_monotonic_ns() - t->heard_at_ns;
 
 	/* The daemon listens all the time: a host without frames is silent. */
 	return (struct status){

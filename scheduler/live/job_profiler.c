@@ -250,9 +250,12 @@ static bool
 has_ended(const struct job_profiler *profiler, const struct live *live,
 	  const struct profiled_job *job)
 {
+	int64_t age_ns = live_now_ns(live) - job->at_ns;
+
+	/* Negative for long: the clock was stepped back since. */
 	return !profiler->has_traffic[job->job] &&
-	       !(job->has_estimate &&
-		 live_now_ns(live) - job->at_ns <= JOB_PROFILER_FORGET_NS);
+	       !(job->has_estimate && age_ns <= JOB_PROFILER_FORGET_NS &&
+		 age_ns >= -JOB_PROFILER_FORGET_NS);
 }
 
 static void
@@ -440,7 +443,9 @@ job_profiler_begin(struct job_profiler *profiler, const struct live *live)
 		profiler->last_ns = now_ns;
 		return false;
 	}
-	if (now_ns - profiler->last_ns < JOB_PROFILER_EVERY_NS)
+	/* The clock may have been stepped back. */
+	if (now_ns >= profiler->last_ns &&
+	    now_ns - profiler->last_ns < JOB_PROFILER_EVERY_NS)
 		return false;
 	begin_round(profiler, live);
 	return true;
@@ -464,7 +469,7 @@ job_profiler_next(struct job_profiler *profiler, const struct live *live)
 	}
 	if (go_on(profiler))
 		return true;
-	job->tried_ns = live_now_ns(live);
+	job->tried_ns = live_elapsed_ns(live);
 	let_go(profiler);
 	return profiler->waiting.n;
 }

@@ -74,8 +74,8 @@ struct profiled_job {
 	double bytes_before;
 	int64_t steady_period_us; /* The period to compare the next estimate with. */
 	double steady_bytes, steady_error_us; /* Standard error of that period. */
-	char *why; /* Owned.  Why there is no newer estimate, or NULL. */
-	int64_t tried_ns;
+	char *why;        /* Owned.  Why there is no newer estimate, or NULL. */
+	int64_t tried_ns; /* live_elapsed_ns(). */
 };
 
 struct job_profiler *job_profiler_new(void);

@@ -29,7 +29,7 @@ live_new(const struct live_opts *opts)
 	live->host_names = strtab_new();
 	live->interface_names = strtab_new();
 	live->job_names = strtab_new();
-	live->now_ns = live->swept_ns = LIVE_NEVER;
+	live->now_ns = live->swept_ns = live->voted_ns = LIVE_NEVER;
 	return live;
 }
 
@@ -86,9 +86,10 @@ live_drop_ring(struct live *live, struct series *s)
 static void
 free_stale_rings(struct live *live)
 {
-	if (live->swept_ns != LIVE_NEVER && live->now_ns - live->swept_ns < SWEEP_NS)
+	if (live->swept_ns != LIVE_NEVER &&
+	    live->elapsed_ns - live->swept_ns < SWEEP_NS)
 		return;
-	live->swept_ns = live->now_ns;
+	live->swept_ns = live->elapsed_ns;
 	for (size_t i = 0; i < live->series.n; i++) {
 		struct series *s = live->series.items[i];
 		const struct host *host;
@@ -164,6 +165,7 @@ live_intern_host(struct live *live, const char *name)
 				   .raw_ns = LIVE_NEVER,
 				   .summary_ns = LIVE_NEVER },
 			 .raw_mono_ms = LIVE_NEVER,
+			 .heard_ns = live->elapsed_ns,
 		 }));
 	return id;
 }

@@ -6,14 +6,17 @@
  * job and direction the last seconds in 1 ms bins. contention.h derives links from it,
  * and job_profiler.h profiles of jobs.
  *
- * Time is that of the frames and never that of this process, so that a recording gives
- * the same bytes as the bus did. Series are kept on the clock of their host
- * (CLOCK_MONOTONIC, which is never stepped) and moved to wall clock time when they are
- * read, by the offset in the host's last frame, rounded to 1 ms. "Now" is the newest
- * wall clock time of any frame. But if there are several hosts, a frame more than
- * LIVE_LEAP_NS ahead of the others counts only after the others have been silent for
- * LIVE_SILENT_NS, so that a host with a wrong clock does not make all others look
- * silent.
+ * Series are kept on the clock of their host (CLOCK_MONOTONIC, which is never stepped)
+ * and moved to wall clock time when they are read, by the offset in the host's last
+ * frame, rounded to 1 ms. "Now" is the newest wall clock time of any host, except of
+ * hosts that are off: more than LIVE_OFF_NS away from it. If more than half of the hosts
+ * that are not silent are off, their clocks were stepped, and "now" moves to the newest
+ * time around their median, in either direction; the others are off then. So one host
+ * with a wrong clock moves nothing, and a step of all costs no more than a frame of most.
+ *
+ * What is silent or out of date is decided on a clock that no step moves: the time at
+ * which frames were received (live_receive()), or without one (live_frame(): recordings)
+ * the time that passed on the hosts' own CLOCK_MONOTONIC.
  *
  * If two machines send under one name, the later one counts until it is silent; the
  * frames of the other are counted and dropped.
@@ -27,7 +30,8 @@
  * kept. Outdated rings are freed first. live_forget() forgets jobs and hosts without
  * frames for long.
  *
- * Pure: no clock, no I/O. O(1) for each bin of a frame.
+ * Pure: no clock, no I/O. O(1) for each bin of a frame; O(hosts log hosts) for frames of
+ * hosts that are off, at most every LIVE_VOTE_NS.
  */
 #ifndef SCHEDULER_LIVE_LIVE_H
 #define SCHEDULER_LIVE_LIVE_H
@@ -44,7 +48,20 @@ struct live;
 /* Enough for raw series of 200 hosts and summaries of 10,000. */
 #define LIVE_DEFAULT_MAX_BYTES ((size_t)2 << 30)
 /* A host is silent after this time without a frame: three summaries are missing. */
-#define LIVE_SILENT_NS      INT64_C(3000000000)
+#define LIVE_SILENT_NS INT64_C(3000000000)
+/*
+ * A host's clock this far from "now" is off. Above the age that the last frame of a host
+ * that is not silent may have, with a second for its window and another for its way.
+ */
+#define LIVE_OFF_NS INT64_C(5000000000)
+/* A jump of a host's wall clock by more is a step; corrections by rate are far below. */
+#define LIVE_STEP_NS INT64_C(100000000)
+/* With many hosts, "now" is voted on no more often. */
+#define LIVE_VOTE_NS INT64_C(250000000)
+/*
+ * Recordings: of a host or boot that was not known, a time up to this far ahead of "now"
+ * is time that passed, and a later one is a wrong clock.
+ */
 #define LIVE_LEAP_NS        INT64_C(30000000000)
 #define LIVE_FORGET_JOB_NS  INT64_C(300000000000)
 #define LIVE_FORGET_HOST_NS INT64_C(86400000000000)
@@ -69,9 +86,9 @@ struct live_host {
 	int64_t summary_ns, summary_window_ns; /* Likewise, and its window. */
 	int64_t wall_offset_ns, clock_error_ns;
 	uint64_t n_frames;
-	uint64_t gaps;                        /* Frames missing from its sequences. */
-	uint64_t restarts;                    /* Its sender began anew. */
-	uint64_t steps;                       /* Its wall clock was stepped. */
+	uint64_t gaps;     /* Frames missing from its sequences. */
+	uint64_t restarts; /* Its sender began anew. */
+	uint64_t steps;    /* Of its wall clock: told by it, or above LIVE_STEP_NS. */
 	uint64_t lost_records, unplaced_jobs; /* As the host reports. */
 };
 
@@ -125,13 +142,24 @@ struct live_counts {
 	uint64_t doubled; /* Frames of a second machine with the same name. */
 	uint64_t late_bins; /* Older than what is kept, or outside their frame. */
 	uint64_t reboots;   /* Hosts whose series began anew. */
+	uint64_t steps;     /* Of hosts' wall clocks. */
+	uint64_t rebases;   /* Of "now", after steps of most hosts. */
+	/* All changes of "now" that no time passed for, and the last one. */
+	int64_t rebased_ns, last_rebase_ns;
+	int64_t last_step_ns; /* By which 'last_stepped' was stepped. */
+	char last_stepped[TELE_MAX_NAME + 1];
 };
 
 struct live *live_new(const struct live_opts *opts); /* NULL: defaults. */
 void live_free(struct live *live);                   /* Accepts NULL. */
 
-/* Processes a frame, which is borrowed. */
+/*
+ * Processes a frame, which is borrowed, of a recording; or one that was received at
+ * 'received_ns' of a clock that is never stepped. Use only one of both for a state.
+ */
 void live_frame(struct live *live, const struct tele_frame *frame);
+void live_receive(struct live *live, const struct tele_frame *frame,
+		  int64_t received_ns);
 
 /*
  * Sets 'fn', which live_frame() calls for each iteration of a known job in a frame that
@@ -149,8 +177,10 @@ void live_on_iteration(struct live *live, live_iteration_fn *fn, void *ctx);
 size_t live_forget(struct live *live, bool (*is_held)(const void *ctx, uint32_t job),
 		   const void *ctx);
 
-/* Wall clock nanoseconds of the newest frame; LIVE_NEVER before the first. */
+/* "Now", wall clock nanoseconds; LIVE_NEVER before the first frame. */
 int64_t live_now_ns(const struct live *live);
+/* Time that passed since any begin, never stepped: 'received_ns' of the last frame. */
+int64_t live_elapsed_ns(const struct live *live);
 /*
  * The wall clock millisecond up to which all hosts that send raw frames and are not
  * silent have reported; LIVE_NEVER if none has.
@@ -181,6 +211,8 @@ uint32_t live_find_series(const struct live *live, uint32_t interface, uint32_t 
 /* Nanoseconds since the host's newest frame; never negative. */
 int64_t live_age_ns(const struct live *live, uint32_t host);
 bool live_is_silent(const struct live *live, uint32_t host);
+/* Whether the host is not silent, and its wall clock is far from that of most. */
+bool live_is_off(const struct live *live, uint32_t host);
 
 /* Whether the host's last summary exists and is recent enough. */
 bool live_has_summary(const struct live *live, uint32_t host);

@@ -15,7 +15,7 @@ is_host_gone(const struct live *live, uint32_t host)
 static bool
 is_job_gone(const struct live *live, const struct job *job)
 {
-	return job->is_known && live->now_ns - job->heard_ns > LIVE_FORGET_JOB_NS;
+	return job->is_known && live->elapsed_ns - job->heard_ns > LIVE_FORGET_JOB_NS;
 }
 
 static void

@@ -8,9 +8,6 @@
 /* Of one interface; beyond it the oldest is dropped. */
 #define MAX_SPANS 512
 
-/* Frames with wall clock times beyond this are dropped. */
-#define MAX_TIME_NS INT64_C(4000000000000000000)
-
 /* Bins that end this much later than their frame are dropped. */
 #define MAX_EARLY_MS 1000
 
@@ -105,7 +102,7 @@ cover(struct interface *interface, int64_t from_ms, int64_t to_ms, int64_t oldes
 static bool
 is_time(int64_t ns)
 {
-	return ns >= -MAX_TIME_NS && ns <= MAX_TIME_NS;
+	return ns >= -LIVE_MAX_TIME_NS && ns <= LIVE_MAX_TIME_NS;
 }
 
 /* A new boot has a new clock, unrelated to the last. */
@@ -163,12 +160,11 @@ is_boot(const uint8_t boot_id[16], const struct tele_frame *frame)
 
 /* A boot that was followed by another is over: its sender is another machine. */
 static bool
-is_double(const struct host *host, const struct tele_frame *frame)
+is_double(const struct host *host, const struct tele_frame *frame, int64_t elapsed_ns)
 {
 	return host->has_boot_before && is_boot(host->boot_before, frame) &&
 	       !is_boot(host->boot_id, frame) &&
-	       frame->time_ns + frame->wall_offset_ns - host->seen.time_ns <=
-		       LIVE_SILENT_NS;
+	       elapsed_ns - host->heard_ns <= LIVE_SILENT_NS;
 }
 
 static void
@@ -185,52 +181,20 @@ note_boot(struct live *live, uint32_t id, const struct tele_frame *frame)
 	memcpy(host->boot_id, frame->boot_id, sizeof host->boot_id);
 }
 
-/* Advances "now", unless only one host reports it and is far ahead. */
 static void
-note_now(struct live *live, int64_t wall_ns)
-{
-	if (live->now_ns == LIVE_NEVER || live->hosts.n == 1) {
-		live->is_leaping = false;
-		if (wall_ns > live->now_ns)
-			live->now_ns = wall_ns;
-		return;
-	}
-	if (wall_ns - live->now_ns <= LIVE_LEAP_NS) {
-		if (wall_ns >= live->now_ns - LIVE_LEAP_NS)
-			live->is_leaping = false;
-		if (wall_ns > live->now_ns)
-			live->now_ns = wall_ns;
-		return;
-	}
-	if (!live->is_leaping)
-		live->leap_from_ns = live->leap_to_ns = wall_ns;
-	live->is_leaping = true;
-	if (wall_ns > live->leap_to_ns)
-		live->leap_to_ns = wall_ns;
-	if (live->leap_to_ns - live->leap_from_ns < LIVE_SILENT_NS)
-		return;
-	live->is_leaping = false;
-	live->now_ns = live->leap_to_ns;
-}
-
-static void
-take_header(struct live *live, uint32_t id, const struct tele_frame *frame)
+take_header(struct live *live, uint32_t id, const struct tele_frame *frame,
+	    int64_t elapsed_ns)
 {
 	struct host *host = &live->hosts.items[id];
-	int64_t wall_ns = frame->time_ns + frame->wall_offset_ns;
 
 	note_boot(live, id, frame);
 	count_sequence(host, frame);
+	live_take_time(live, id, frame, elapsed_ns);
 	host->seen.n_frames++;
 	host->seen.flags = frame->flags;
-	host->seen.steps += (frame->flags & TELE_CLOCK_STEPPED) != 0;
-	host->seen.wall_offset_ns = frame->wall_offset_ns;
 	host->seen.clock_error_ns = frame->clock_error_ns;
 	host->seen.lost_records = frame->lost_records;
 	host->seen.unplaced_jobs = frame->unplaced_jobs;
-	if (wall_ns > host->seen.time_ns || (frame->flags & TELE_CLOCK_STEPPED))
-		host->seen.time_ns = wall_ns;
-	note_now(live, wall_ns);
 }
 
 static void
@@ -246,7 +210,7 @@ take_names(struct live *live, uint32_t host, const struct tele_frame *frame)
 
 		vec_push(&live->job_of, job);
 		if (job != UINT32_MAX)
-			live->jobs.items[job].heard_ns = live->now_ns;
+			live->jobs.items[job].heard_ns = live->elapsed_ns;
 	}
 }
 
@@ -278,6 +242,7 @@ take_raw(struct live *live, uint32_t id, const struct tele_frame *frame)
 	if (to_ms > host->raw_mono_ms)
 		host->raw_mono_ms = to_ms;
 	host->seen.raw_ns = (host->raw_mono_ms + live_offset_ms(host)) * NS_PER_MS;
+	host->raw_heard_ns = live->elapsed_ns;
 	for (size_t i = 0; i < live->interface_of.n && from_ms < to_ms; i++)
 		if (live->interface_of.items[i] != UINT32_MAX)
 			cover(&live->interfaces.items[live->interface_of.items[i]],
@@ -291,6 +256,7 @@ take_summary(struct live *live, uint32_t id, const struct tele_frame *frame)
 
 	host->seen.summary_ns = frame->time_ns + frame->wall_offset_ns;
 	host->seen.summary_window_ns = frame->window_ns;
+	host->summary_heard_ns = live->elapsed_ns;
 	for (size_t i = 0; i < frame->traffic.n; i++) {
 		const struct tele_traffic *told = &frame->traffic.items[i];
 		struct series *s;
@@ -385,14 +351,15 @@ live_on_iteration(struct live *live, live_iteration_fn *fn, void *ctx)
 	live->on_iteration_ctx = ctx;
 }
 
-void
-live_frame(struct live *live, const struct tele_frame *frame)
+static void
+take_frame(struct live *live, const struct tele_frame *frame, int64_t received_ns)
 {
+	int64_t elapsed_ns;
 	uint32_t host;
 
 	if (!is_time(frame->time_ns) || !is_time(frame->wall_offset_ns) ||
 	    !is_time(frame->time_ns + frame->wall_offset_ns) || frame->window_ns < 0 ||
-	    frame->window_ns > MAX_TIME_NS || frame->kind < TELE_SUMMARY ||
+	    frame->window_ns > LIVE_MAX_TIME_NS || frame->kind < TELE_SUMMARY ||
 	    frame->kind > TELE_LAST_KIND) {
 		live->counts.refused++;
 		return;
@@ -400,11 +367,13 @@ live_frame(struct live *live, const struct tele_frame *frame)
 	host = live_intern_host(live, frame->host);
 	if (host == UINT32_MAX)
 		return;
-	if (is_double(&live->hosts.items[host], frame)) {
+	elapsed_ns =
+		live_elapsed_at(live, &live->hosts.items[host], frame, received_ns);
+	if (is_double(&live->hosts.items[host], frame, elapsed_ns)) {
 		live->counts.doubled++;
 		return;
 	}
-	take_header(live, host, frame);
+	take_header(live, host, frame, elapsed_ns);
 	take_names(live, host, frame);
 	if (frame->kind == TELE_RAW)
 		take_raw(live, host, frame);
@@ -414,4 +383,16 @@ live_frame(struct live *live, const struct tele_frame *frame)
 		take_events(live, host, frame);
 	else
 		hand_on_iterations(live, host, frame);
+}
+
+void
+live_frame(struct live *live, const struct tele_frame *frame)
+{
+	take_frame(live, frame, LIVE_NOT_RECEIVED);
+}
+
+void
+live_receive(struct live *live, const struct tele_frame *frame, int64_t received_ns)
+{
+	take_frame(live, frame, received_ns);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * live_priv.h - the live state, between its files: live.c owns the memory, live_frame.c
- * adds frames, live_forget.c removes what is old, live_view.c reads.
+ * adds frames, live_time.c keeps the time, live_forget.c removes what is old, live_view.c
+ * reads.
  */
 #ifndef SCHEDULER_LIVE_LIVE_PRIV_H
 #define SCHEDULER_LIVE_LIVE_PRIV_H
@@ -42,6 +43,10 @@ struct host {
 	bool has_boot_before;
 	struct sender sender, sender_before; /* Two may alternate. */
 	int64_t raw_mono_ms; /* Host's clock: end of the newest raw frame. */
+	/* 'elapsed' at the newest frame, the newest raw frame, the last summary. */
+	int64_t heard_ns, raw_heard_ns, summary_heard_ns;
+	int64_t mono_ns;       /* Host's clock: of the newest frame of this boot, */
+	int64_t mono_heard_ns; /* and 'elapsed' then. */
 };
 
 struct interface {
@@ -61,7 +66,7 @@ struct series {
 
 struct job {
 	bool is_known;    /* False: its number is free. */
-	int64_t heard_ns; /* 'now' when a frame last named it. */
+	int64_t heard_ns; /* 'elapsed' when a frame last named it. */
 	VEC(struct live_event) events;
 	bool has_room; /* Their memory is counted. */
 };
@@ -77,9 +82,10 @@ struct live {
 	VEC(struct series *) series; /* Owned. */
 	struct series *by_key;
 	int64_t now_ns;
-	bool is_leaping; /* A host is far ahead of 'now': */
-	int64_t leap_from_ns, leap_to_ns;
-	int64_t swept_ns; /* 'now' of the last search for outdated rings. */
+	int64_t elapsed_ns;     /* Never goes back. */
+	int64_t now_elapsed_ns; /* When 'now' last advanced. */
+	int64_t voted_ns;       /* 'elapsed' of the last vote on 'now'. */
+	int64_t swept_ns;       /* 'elapsed' of the last search for outdated rings. */
 	struct live_counts counts;
 	live_iteration_fn *on_iteration; /* Or NULL. */
 	void *on_iteration_ctx;
@@ -119,6 +125,21 @@ bool live_may_take_much(struct live *live, size_t bytes);
 bool live_take_ring(struct live *live, struct series *s, int64_t end_ms);
 /* Frees the ring, if there is one. */
 void live_drop_ring(struct live *live, struct series *s);
+
+/* ---- Kept by live_time.c ------------------------------------------------------- */
+
+/* Frames with wall clock times beyond this are dropped. */
+#define LIVE_MAX_TIME_NS INT64_C(4000000000000000000)
+
+/* Of a frame that was not received at a known time. */
+#define LIVE_NOT_RECEIVED INT64_MIN
+
+/* 'elapsed' at a frame of this host. */
+int64_t live_elapsed_at(const struct live *live, const struct host *host,
+			const struct tele_frame *frame, int64_t received_ns);
+/* Takes the host's times from the frame, and advances 'now'. */
+void live_take_time(struct live *live, uint32_t host, const struct tele_frame *frame,
+		    int64_t elapsed_ns);
 
 /* ---- Arithmetic ---------------------------------------------------------------- */
 

@@ -10,18 +10,26 @@ live_now_ns(const struct live *live)
 }
 
 int64_t
+live_elapsed_ns(const struct live *live)
+{
+	return live->elapsed_ns;
+}
+
+int64_t
 live_complete_ms(const struct live *live)
 {
 	int64_t least_ns = LIVE_NEVER;
 
 	for (uint32_t i = 0; i < live->hosts.n; i++) {
-		const struct live_host *host = &live->hosts.items[i].seen;
+		const struct host *host = &live->hosts.items[i];
+		int64_t raw_ns = host->seen.raw_ns;
 
-		if (host->raw_ns == LIVE_NEVER || live_is_silent(live, i) ||
-		    live->now_ns - host->raw_ns > LIVE_SILENT_NS)
+		if (raw_ns == LIVE_NEVER || raw_ns > live->now_ns + LIVE_OFF_NS ||
+		    raw_ns < live->now_ns - LIVE_OFF_NS ||
+		    live->elapsed_ns - host->raw_heard_ns > LIVE_SILENT_NS)
 			continue;
-		if (least_ns == LIVE_NEVER || host->raw_ns < least_ns)
-			least_ns = host->raw_ns;
+		if (least_ns == LIVE_NEVER || raw_ns < least_ns)
+			least_ns = raw_ns;
 	}
 	return least_ns == LIVE_NEVER ? LIVE_NEVER : live_ms_floor(least_ns);
 }
@@ -130,9 +138,7 @@ live_find_series(const struct live *live, uint32_t interface, uint32_t job,
 int64_t
 live_age_ns(const struct live *live, uint32_t host)
 {
-	int64_t age_ns = live->now_ns - live->hosts.items[host].seen.time_ns;
-
-	return age_ns > 0 ? age_ns : 0;
+	return live->elapsed_ns - live->hosts.items[host].heard_ns;
 }
 
 bool
@@ -142,12 +148,22 @@ live_is_silent(const struct live *live, uint32_t host)
 }
 
 bool
+live_is_off(const struct live *live, uint32_t host)
+{
+	int64_t ahead_ns = live->hosts.items[host].seen.time_ns - live->now_ns;
+
+	return !live_is_silent(live, host) &&
+	       (ahead_ns > LIVE_OFF_NS || ahead_ns < -LIVE_OFF_NS);
+}
+
+bool
 live_has_summary(const struct live *live, uint32_t host)
 {
 	const struct live_host *told = live_host(live, host);
 
 	return told->summary_ns != LIVE_NEVER && told->summary_window_ns > 0 &&
-	       live->now_ns - told->summary_ns <= LIVE_SILENT_NS;
+	       live->elapsed_ns - live->hosts.items[host].summary_heard_ns <=
+		       LIVE_SILENT_NS;
 }
 
 uint64_t
@@ -175,7 +191,7 @@ live_has_traffic(const struct live *live, uint32_t series)
 	    s->seen.last_ms >= end_ms - live->keep_ms)
 		return true;
 	return live_window_bytes(live, series) > 0 &&
-	       live->now_ns - live_host(live, it->host)->summary_ns <=
+	       live->elapsed_ns - live->hosts.items[it->host].summary_heard_ns <=
 		       live->keep_ms * NS_PER_MS;
 }
 
@@ -223,7 +239,7 @@ live_is_raw(const struct live *live, uint32_t series)
 {
 	const struct series *s = live->series.items[series];
 	uint32_t id = live->interfaces.items[s->seen.interface].seen.host;
-	int64_t age_ns = live->now_ns - live_host(live, id)->raw_ns;
+	int64_t age_ns = live->elapsed_ns - live->hosts.items[id].raw_heard_ns;
 
 	return s->ring &&
 	       (age_ns <= LIVE_SILENT_NS ||
@@ -254,14 +270,15 @@ live_mean_bytes_per_ms(const struct live *live, uint32_t series)
 {
 	const struct series *s = live->series.items[series];
 	const struct interface *interface = &live->interfaces.items[s->seen.interface];
-	const struct live_host *host = live_host(live, interface->seen.host);
+	const struct host *it = &live->hosts.items[interface->seen.host];
+	const struct live_host *host = &it->seen;
 	int64_t told_ms;
 
 	if (!live_has_traffic(live, series))
 		return 0;
 	/* A host without raw frames may still send summaries. */
 	if (s->ring && (host->summary_ns == LIVE_NEVER ||
-			host->raw_ns >= host->summary_ns - LIVE_SILENT_NS)) {
+			it->raw_heard_ns >= it->summary_heard_ns - LIVE_SILENT_NS)) {
 		told_ms = covered_ms(live, interface);
 		return (double)s->kept_bytes / (double)(told_ms > 0 ? told_ms : 1);
 	}

@@ -108,7 +108,9 @@ compare(struct profiled_job *job, const struct detection *found, int64_t now_ns)
 	double moved_us = fabs((double)(new->period_us - job->steady_period_us));
 	bool is_same_alarm;
 
-	if (job->has_alarm && now_ns - job->alarm_ns > JOB_PROFILER_ALARM_NS)
+	/* An alarm that is still to come is of before a step of the clock. */
+	if (job->has_alarm &&
+	    (now_ns < job->alarm_ns || now_ns - job->alarm_ns > JOB_PROFILER_ALARM_NS))
 		job->has_alarm = false;
 	if (job->has_estimate &&
 	    moved_us <= fmax(JOB_PROFILER_PERIOD_MOVE * (double)job->steady_period_us,

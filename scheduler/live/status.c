@@ -56,6 +56,7 @@ status_census(const struct status *status, struct status_census *ret_census)
 		census.unplaced += host->unplaced_jobs;
 		census.restarts += host->restarts;
 		census.is_simulated |= (host->flags & TELE_SIMULATED) != 0;
+		census.n_off += live_is_off(status->live, i);
 		if (host->clock_error_ns > census.worst_clock_ns)
 			census.worst_clock_ns = host->clock_error_ns;
 		if (host->flags & TELE_IMPORTED) {
@@ -190,6 +191,14 @@ void
 contention_starts_remember(struct contention_starts *since, struct contention *found)
 {
 	contention_starts_remember_some(since, found, 0, found->n_links);
+}
+
+void
+contention_starts_move(struct contention_starts *since, int64_t step_ms)
+{
+	for (uint32_t i = 0; i < since->seen.n; i++)
+		if (since->seen.items[i].since_ms != INT64_MIN)
+			since->seen.items[i].since_ms += step_ms;
 }
 
 void

@@ -29,7 +29,7 @@ struct status {
 	const struct live *live;
 	const struct job_profiler *profiler;
 	bool has_fabric;
-	/* For a bus: time since its frames last advanced; */
+	/* For a bus: time since the last frame was received; */
 	int64_t idle_ns;
 	/* the same up to the last read. Both 0 for a recording. */
 	int64_t heard_idle_ns;
@@ -48,6 +48,7 @@ int64_t status_estimate_age_ns(const struct status *status,
 
 struct status_census {
 	unsigned n_hosts, n_fresh, n_switches;
+	unsigned n_off; /* Hosts and switches: live_is_off(). */
 	uint64_t gaps, lost, unplaced, restarts;
 	bool is_simulated;
 	int64_t worst_clock_ns; /* -1: no host reports one. */
@@ -103,6 +104,8 @@ void contention_starts_remember(struct contention_starts *since,
 /* The same for the links [from, to), to do it in pieces. */
 void contention_starts_remember_some(struct contention_starts *since,
 				     struct contention *found, size_t from, size_t to);
+/* The wall clock of most hosts was stepped by 'step_ms': moves what is remembered. */
+void contention_starts_move(struct contention_starts *since, int64_t step_ms);
 /* Forgets the links that were not seen since the last call. */
 void contention_starts_forget(struct contention_starts *since);
 
