@@ -13,7 +13,11 @@
 struct seq_book;
 struct tele_frame;
 
-#define SEQ_MAX_SENDERS 262144 /* Further senders are not counted. */
+/*
+ * Further senders are not counted. Chosen: twice the hosts of the largest cluster; 16 MB,
+ * which any sender can fill, as none is forgotten.
+ */
+#define SEQ_MAX_SENDERS 32768
 
 enum seq_verdict {
 	SEQ_FIRST,   /* Of this sender: nothing is known of what was before. */

@@ -17,6 +17,7 @@
 #include "lib/base/vec.h"
 #include "scheduler/daemon/api_priv.h"
 #include "scheduler/daemon/telemetry.h"
+#include "scheduler/live/live.h"
 
 #define EVENTS "/api/v1/events"
 /* Of an event; a listener's unread data is HTTP_MAX_WAITING at most. */
@@ -24,6 +25,8 @@
 #define LINKS_A_STEP    1024
 /* Links that were in no event for 1 to 2 times this long are forgotten. */
 #define FORGET_NS INT64_C(3600000000000)
+/* With more links, as senders may invent them, those that are gone are forgotten at once. */
+#define CROWDED_LINKS (2 * LIVE_MAX_INTERFACES)
 
 struct link_digest {
 	uint64_t digest;
@@ -40,6 +43,7 @@ struct api_events {
 	VEC(size_t) changed;             /* the first links that changed, */
 	size_t n_left_out;               /* and how many more did. */
 	int64_t forgot_ns;
+	size_t n_known; /* Of the digests. */
 };
 
 static uint64_t
@@ -93,6 +97,7 @@ has_changed(struct api_events *events, const struct contention_link *link)
 		vec_push(&events->digests, ((struct link_digest){ .digest = 0 }));
 	at = &events->digests.items[id];
 	is_other = at->digest != digest;
+	events->n_known += !at->is_known;
 	*at = (struct link_digest){ digest, true, true };
 	return is_other;
 }
@@ -102,7 +107,7 @@ forget(struct api_events *events)
 {
 	int64_t now_ns = clk_monotonic_ns();
 
-	if (now_ns - events->forgot_ns < FORGET_NS)
+	if (now_ns - events->forgot_ns < FORGET_NS && events->n_known <= CROWDED_LINKS)
 		return;
 	events->forgot_ns = now_ns;
 	for (uint32_t i = 0; i < events->digests.n; i++) {
@@ -110,6 +115,7 @@ forget(struct api_events *events)
 
 		if (at->is_known && !at->is_used) {
 			*at = (struct link_digest){ .digest = 0 };
+			events->n_known--;
 			strtab_remove(events->names, i);
 		}
 		at->is_used = false;

@@ -36,7 +36,8 @@ struct offer {
 
 struct connect_offers {
 	struct connect_offers_opts opts;
-	struct offer *offers;           /* Owned. */
+	struct offer *offers; /* Owned. */
+	uint64_t n_full;
 	char cursor[TELE_MAX_NAME + 1]; /* The host that was read last; "": none. */
 };
 
@@ -183,8 +184,12 @@ get_offer(struct connect_offers *offers, const struct flow_row *row)
 	key.flow = row->flow;
 	key.flow.source_port = 0;
 	HASH_FIND(hh, offers->offers, &key, sizeof key, offer);
-	if (offer || HASH_COUNT(offers->offers) >= CONNECT_OFFERS_MAX)
+	if (offer)
 		return offer;
+	if (HASH_COUNT(offers->offers) >= CONNECT_OFFERS_MAX) {
+		offers->n_full++;
+		return NULL;
+	}
 	offer = xcalloc(1, sizeof *offer);
 	offer->key = key;
 	HASH_ADD(hh, offers->offers, key, sizeof offer->key, offer);
@@ -272,7 +277,7 @@ connect_offers_tick(struct connect_offers *offers, int64_t now_ns,
 struct connect_offers_counts
 connect_offers_counts(const struct connect_offers *offers)
 {
-	struct connect_offers_counts counts = { 0, 0 };
+	struct connect_offers_counts counts = { .n_full = offers->n_full };
 
 	for (const struct offer *offer = offers->offers; offer;
 	     offer = offer->hh.next) {

@@ -69,6 +69,7 @@ void connect_offers_tick(struct connect_offers *offers, int64_t now_ns,
 
 struct connect_offers_counts {
 	size_t n_offers, n_ports; /* Now. */
+	uint64_t n_full;          /* Times that there was no room for an offer. */
 };
 struct connect_offers_counts connect_offers_counts(const struct connect_offers *offers);
 

@@ -26,6 +26,8 @@ struct flow_source {
 struct flow_table {
 	struct flow_host *hosts;     /* Owned.  In order of their names. */
 	struct flow_source *sources; /* Owned. */
+	size_t n_flows;              /* Of all hosts. */
+	uint64_t n_refused;
 };
 
 struct flow_table *
@@ -104,6 +106,7 @@ drop_host(struct flow_table *table, struct flow_host *host)
 {
 	drop_sources(table, host);
 	HASH_DEL(table->hosts, host);
+	table->n_flows -= host->rows.rows.n;
 	flow_rows_fini(&host->rows);
 	free(host);
 }
@@ -126,6 +129,26 @@ by_name(const struct flow_host *a, const struct flow_host *b)
 	return strcmp(a->rows.host, b->rows.host);
 }
 
+/* 0; -E2BIG with 'err' filled: there is no room for the report. */
+static int
+check_room(struct flow_table *table, const struct flow_host *host,
+	   const struct flow_rows *rows, struct err *err)
+{
+	size_t n_before = host ? host->rows.rows.n : 0;
+
+	if (!host && HASH_COUNT(table->hosts) >= FLOW_TABLE_MAX_HOSTS)
+		err_set(err, NULL, 0, 0, "more than %d hosts report flows",
+			FLOW_TABLE_MAX_HOSTS);
+	else if (rows->rows.n > n_before &&
+		 table->n_flows - n_before + rows->rows.n > FLOW_TABLE_MAX_FLOWS)
+		err_set(err, NULL, 0, 0, "more than %d flows are reported",
+			FLOW_TABLE_MAX_FLOWS);
+	else
+		return 0;
+	table->n_refused++;
+	return -E2BIG;
+}
+
 int
 flow_table_take(struct flow_table *table, int64_t now_ns, const char *text, size_t n,
 		struct err *err)
@@ -136,11 +159,7 @@ flow_table_take(struct flow_table *table, int64_t now_ns, const char *text, size
 
 	if (rc == 0) {
 		HASH_FIND_STR(table->hosts, rows.host, host);
-		if (!host && HASH_COUNT(table->hosts) >= FLOW_TABLE_MAX_HOSTS) {
-			err_set(err, NULL, 0, 0, "more than %d hosts report flows",
-				FLOW_TABLE_MAX_HOSTS);
-			rc = -E2BIG;
-		}
+		rc = check_room(table, host, &rows, err);
 	}
 	if (rc < 0) {
 		flow_rows_fini(&rows);
@@ -148,6 +167,7 @@ flow_table_take(struct flow_table *table, int64_t now_ns, const char *text, size
 	}
 	if (host) {
 		drop_sources(table, host);
+		table->n_flows -= host->rows.rows.n;
 		flow_rows_fini(&host->rows);
 		host->rows = rows;
 	} else {
@@ -157,6 +177,7 @@ flow_table_take(struct flow_table *table, int64_t now_ns, const char *text, size
 					strlen(host->rows.host), host, by_name);
 	}
 	host->heard_ns = now_ns;
+	table->n_flows += rows.rows.n;
 	add_sources(table, host);
 	return 0;
 }
@@ -240,9 +261,11 @@ flow_table_add_split(const struct flow_table *table, const char *host, const cha
 size_t
 flow_table_n(const struct flow_table *table)
 {
-	size_t n = 0;
+	return table->n_flows;
+}
 
-	for (const struct flow_host *host = table->hosts; host; host = host->hh.next)
-		n += host->rows.rows.n;
-	return n;
+uint64_t
+flow_table_n_refused(const struct flow_table *table)
+{
+	return table->n_refused;
 }

@@ -22,6 +22,8 @@ struct flow_table;
 
 /* Chosen: reports of so many hosts are kept; others are refused. */
 #define FLOW_TABLE_MAX_HOSTS 16384
+/* Chosen: of all hosts together, about 50 MB; a report has FLOW_MAX at most. */
+#define FLOW_TABLE_MAX_FLOWS 262144
 /* Chosen: six reports are missing. */
 #define FLOW_TABLE_KEEP_NS INT64_C(30000000000)
 
@@ -80,5 +82,7 @@ void flow_table_add_split(const struct flow_table *table, const char *host,
 			  const char *job, struct flow_split *split);
 /* Flows that are known now. */
 size_t flow_table_n(const struct flow_table *table);
+/* Reports that were refused because of the limits above. */
+uint64_t flow_table_n_refused(const struct flow_table *table);
 
 #endif

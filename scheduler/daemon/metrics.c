@@ -568,8 +568,9 @@ write_self(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 		      "Memory for telemetry; at most memory_mb.");
 	metrics_counter(m, "antiphase_scheduler_telemetry_refused_total",
 			live_counts(own->live)->refused,
-			"Hosts, jobs or series in frames for which there was no "
-			"memory.");
+			"Hosts, interfaces, jobs or series in frames for which there "
+			"was no room, and frames with impossible times.");
+	metrics_write_limits(&own->opts, m);
 	metrics_gauge(m, "antiphase_scheduler_hosts_clock_off", census.n_off,
 		      "Hosts that report with a wall clock far from that of most.");
 	metrics_counter(m, "antiphase_scheduler_host_clock_steps_total",

@@ -8,6 +8,8 @@
 #include "scheduler/daemon/path_orders.h"
 #include "scheduler/daemon/path_ports.h"
 #include "scheduler/daemon/port_relay.h"
+#include "scheduler/daemon/telemetry.h"
+#include "scheduler/live/live.h"
 
 static void
 write_orders(const struct scheduler_metrics_opts *opts, struct metrics *m)
@@ -83,4 +85,30 @@ metrics_write_flows(const struct scheduler_metrics_opts *opts, struct metrics *m
 	write_orders(opts, m);
 	write_path_ports(opts, m);
 	write_connect(opts, m);
+}
+
+void
+metrics_write_limits(const struct scheduler_metrics_opts *opts, struct metrics *m)
+{
+	const struct live_counts *live = live_counts(telemetry_live(opts->telemetry));
+
+	const struct {
+		const char *limit;
+		uint64_t n;
+	} others[] = {
+		{ "clocks", telemetry_n_unclocked(opts->telemetry) },
+		{ "flow_reports", flow_table_n_refused(opts->flows) },
+		{ "moved_flows", port_relay_counts(opts->port_relay).n_full },
+		{ "path_pairs", path_ports_counts(opts->path_ports).n_full },
+		{ "connect_offers",
+		  connect_offers_counts(opts->connect_offers).n_full },
+	};
+
+	metrics_family(m, "antiphase_scheduler_limit_hits_total", METRICS_COUNTER,
+		       "What was ignored because a table was full, by limit.");
+	for (int i = 0; i < LIVE_N_LIMITS; i++)
+		metrics_sample_u64(m, live->over[i], "limit", live_limit_names[i],
+				   NULL);
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		metrics_sample_u64(m, others[i].n, "limit", others[i].limit, NULL);
 }

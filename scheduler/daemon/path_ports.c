@@ -15,6 +15,7 @@
 #include <uthash.h>
 
 /* Chosen: enough for 1,000 hosts with 64 peers each; 16 ports of them are 40 MB. */
+/* Chosen: 16,384 hosts with 4 destinations each. */
 #define MAX_PAIRS 65536
 #define MAX_TRIES 3
 
@@ -499,8 +500,10 @@ get_pair(struct path_ports *ports, int64_t now_ns, const struct port_flow *flow,
 		drop_pair(ports, pair);
 		pair = NULL;
 	}
-	if (!pair && HASH_COUNT(ports->pairs) >= MAX_PAIRS)
+	if (!pair && HASH_COUNT(ports->pairs) >= MAX_PAIRS) {
+		ports->counts.n_full++;
 		return -E2BIG;
+	}
 	*ret_pair = pair ? pair : make_pair(ports, now_ns, &key, n_switches);
 	return 0;
 }

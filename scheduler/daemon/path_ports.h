@@ -151,6 +151,7 @@ struct path_ports_counts {
 	uint64_t n_orders, n_answers, n_refused; /* Texts; refused: not valid. */
 	/* Probed ports whose path is not known: no answer; an address not in the fabric. */
 	uint64_t n_silent, n_unnamed;
+	uint64_t n_full; /* Times that there was no room for a pair. */
 };
 struct path_ports_counts path_ports_counts(const struct path_ports *ports);
 

@@ -18,8 +18,11 @@
 /* Chosen: of an order; collectors answer within milliseconds and restart in seconds. */
 #define RETRY_NS   INT64_C(1000000000)
 #define GIVE_UP_NS INT64_C(10000000000)
-/* Chosen: enough for 1,000 hosts; beyond that flows are moved, but not listed. */
-#define MAX_FLOWS 1048576
+/*
+ * Chosen: 50 MB; as many as flow_table.h keeps. Beyond that flows are moved, but not
+ * listed.
+ */
+#define MAX_FLOWS 262144
 
 struct relayed_flow {
 	UT_hash_handle hh;
@@ -171,8 +174,10 @@ note_use(struct port_relay *relay, int64_t now_ns, const struct port_message *me
 		return;
 	}
 	if (!f) {
-		if (HASH_COUNT(relay->flows) >= MAX_FLOWS)
+		if (HASH_COUNT(relay->flows) >= MAX_FLOWS) {
+			relay->counts.n_full++;
 			return;
+		}
 		f = xcalloc(1, sizeof *f);
 		f->flow = message->flow;
 		f->ordered_ns = now_ns - REPEAT_NS;
@@ -227,8 +232,10 @@ port_relay_move(struct port_relay *relay, int64_t now_ns, const char *job,
 	if (!relay->opts.is_enforced(relay->opts.ctx, job))
 		return -EPERM;
 	HASH_FIND(hh, relay->orders, flow, sizeof *flow, o);
-	if (!o && HASH_COUNT(relay->orders) >= MAX_FLOWS)
+	if (!o && HASH_COUNT(relay->orders) >= MAX_FLOWS) {
+		relay->counts.n_full++;
 		return -E2BIG;
+	}
 	if (!o) {
 		o = xcalloc(1, sizeof *o);
 		o->flow = *flow;

@@ -69,6 +69,7 @@ struct port_relay_counts {
 	size_t n_flows, n_pending; /* Now: flows with a wire port; orders. */
 	uint64_t n_orders, n_passed, n_withheld, n_refused;
 	uint64_t n_failed; /* Orders that were refused, or without an answer. */
+	uint64_t n_full;   /* Flows and orders for which there was no room. */
 };
 struct port_relay_counts port_relay_counts(const struct port_relay *relay);
 

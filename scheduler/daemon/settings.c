@@ -111,7 +111,8 @@ static const struct setting items[] = {
 	  "jobs per link with a counter of their own in /metrics; 0: none",
 	  .kind = SETTING_INTEGER, .min = 0, .max = 64 },
 	{ "scheduler", "memory_mb", "memory-mb", "MIB", "512",
-	  "memory for telemetry; series beyond it are ignored",
+	  "memory for telemetry, of which one host gets a quarter; what is beyond it "
+	  "is ignored",
 	  .kind = SETTING_INTEGER, .min = 16, .max = 1048576 },
 	{ "scheduler", "ecmp_seed", "ecmp-seed", "N", "1",
 	  "seed of the fabric's choice among equal paths",

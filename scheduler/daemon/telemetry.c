@@ -29,11 +29,16 @@
 #define MAX_HISTORY_MS 5000
 /* After a longer pause between scans, the traffic in between is unknown. */
 #define MAX_COUNTED_MS 10000
-#define MAX_CLOCKS     100000
+/* Any sender may invent hosts. Chosen: twice the hosts that live.h keeps. */
+#define MAX_CLOCKS (2 * LIVE_MAX_HOSTS)
 /* The offset of a host's clock comes from the last one or two such spans. */
 #define CLOCK_NS (60 * SECOND_NS)
-/* Links that were gone for 1 to 2 times this long are forgotten. */
-#define FORGET_NS (3600 * SECOND_NS)
+/*
+ * Links that were gone for 1 to 2 times this long are forgotten; or at once, if there are
+ * more than this: names that senders invent come and go.
+ */
+#define FORGET_NS     (3600 * SECOND_NS)
+#define CROWDED_LINKS (2 * LIVE_MAX_INTERFACES)
 
 /* A host's clock against ours: the most that a frame was ahead on arrival. */
 struct host_clock {
@@ -87,6 +92,7 @@ struct telemetry {
 	struct strtab *clock_names;    /* Owned. Names of hosts. */
 	VEC(struct host_clock) clocks; /* By number in 'clock_names'. */
 	uint32_t n_clocks;
+	uint64_t n_unclocked; /* Frames of hosts beyond MAX_CLOCKS. */
 
 	int64_t own_offset_ns; /* Our wall clock against our CLOCK_MONOTONIC. */
 
@@ -127,10 +133,11 @@ note_clock(struct telemetry *t, const struct tele_frame *frame, int64_t now_ns)
 	uint32_t id;
 
 	note_own_clock(t, wall_ns, now_ns);
-	/* Any sender may invent hosts. */
 	if (t->n_clocks >= MAX_CLOCKS &&
-	    strtab_find(t->clock_names, frame->host) == STRTAB_NONE)
+	    strtab_find(t->clock_names, frame->host) == STRTAB_NONE) {
+		t->n_unclocked++;
 		return;
+	}
 	id = strtab_intern(t->clock_names, frame->host);
 	if (id == t->clocks.n)
 		vec_push(&t->clocks, ((struct host_clock){ .since_ns = 0 }));
@@ -225,15 +232,28 @@ log_damaged(struct telemetry *t)
 static void
 log_refused(struct telemetry *t)
 {
-	uint64_t n = live_counts(t->live)->refused;
+	static const char *const why[LIVE_N_LIMITS] = {
+		[LIVE_LIMIT_BYTES] = "memory_mb is too little",
+		[LIVE_LIMIT_HOSTS] = "too many hosts report",
+		[LIVE_LIMIT_JOBS] = "there are too many jobs",
+		[LIVE_LIMIT_INTERFACES] = "there are too many interfaces",
+		[LIVE_LIMIT_HOST_JOBS] = "the host names too many jobs",
+		[LIVE_LIMIT_HOST_INTERFACES] = "the host names too many interfaces",
+		[LIVE_LIMIT_HOST_BYTES] = "the host's series take more than its share "
+					  "of memory_mb",
+		[LIVE_LIMIT_TIMES] = "the frame's times are none",
+	};
+	const struct live_counts *counts = live_counts(t->live);
+	uint64_t n = counts->refused - t->n_refused;
 
-	if (n == t->n_refused)
+	if (n == 0)
 		return;
-	t->n_refused = n;
+	t->n_refused = counts->refused;
 	log_limited(&t->refused_limit, clk_monotonic_ns(), LOG_LEVEL_WARN, "bus",
-		    "some hosts, jobs or raw series are ignored: memory_mb = %lld is "
-		    "too little",
-		    (long long)t->opts.config->memory_mb);
+		    "%llu hosts, interfaces, jobs or series in frames are ignored, the "
+		    "last one of host '%s': %s (memory_mb = %lld)",
+		    (unsigned long long)n, counts->last_refused,
+		    why[counts->last_limit], (long long)t->opts.config->memory_mb);
 }
 
 static void
@@ -612,7 +632,8 @@ telemetry_forget_gone(struct telemetry *t)
 	job_profiler_stop(t->profiler);
 	live_forget(t->live, has_profile, t->profiler);
 	forget_clocks(t, now_ns);
-	if (now_ns - t->forgot_links_ns < FORGET_NS)
+	if (now_ns - t->forgot_links_ns < FORGET_NS &&
+	    contention_starts_n(t->since) <= CROWDED_LINKS)
 		return;
 	t->forgot_links_ns = now_ns;
 	contention_starts_forget(t->since);
@@ -686,6 +707,12 @@ telemetry_link(const struct telemetry *t, size_t number)
 
 	/* There are no links of a new fabric yet. */
 	return place && place <= t->links.n_links ? &t->links.links[place - 1] : NULL;
+}
+
+uint64_t
+telemetry_n_unclocked(const struct telemetry *t)
+{
+	return t->n_unclocked;
 }
 
 const struct link_counters *

@@ -81,6 +81,8 @@ const struct contention_link *telemetry_link(const struct telemetry *telemetry,
 size_t telemetry_n_numbers(const struct telemetry *telemetry);
 /* NULL: jobs have no counters of their own. */
 const struct link_counters *telemetry_counters(const struct telemetry *telemetry);
+/* Frames of hosts whose clocks are not followed, as there are too many. */
+uint64_t telemetry_n_unclocked(const struct telemetry *telemetry);
 /* How far a host's clock is ahead of ours, at least; false: it sent nothing lately. */
 bool telemetry_clock_offset_ns(const struct telemetry *telemetry, const char *host,
 			       int64_t *ret_ns);

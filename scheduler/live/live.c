@@ -16,6 +16,17 @@
 /* How often outdated rings are searched for. */
 #define SWEEP_NS INT64_C(1000000000)
 
+const char *const live_limit_names[LIVE_N_LIMITS] = {
+	[LIVE_LIMIT_BYTES] = "bytes",
+	[LIVE_LIMIT_HOSTS] = "hosts",
+	[LIVE_LIMIT_JOBS] = "jobs",
+	[LIVE_LIMIT_INTERFACES] = "interfaces",
+	[LIVE_LIMIT_HOST_JOBS] = "host_jobs",
+	[LIVE_LIMIT_HOST_INTERFACES] = "host_interfaces",
+	[LIVE_LIMIT_HOST_BYTES] = "host_bytes",
+	[LIVE_LIMIT_TIMES] = "times",
+};
+
 /* ---- Creation ------------------------------------------------------------------ */
 
 struct live *
@@ -76,7 +87,7 @@ live_drop_ring(struct live *live, struct series *s)
 	s->ring = NULL;
 	s->kept_bytes = 0;
 	s->seen.has_bins = false;
-	live->bytes -= ring_bytes(live);
+	live_give_back(live, live_host_of(live, s), ring_bytes(live));
 }
 
 /*
@@ -105,31 +116,71 @@ free_stale_rings(struct live *live)
 	}
 }
 
-static bool
-may_take(struct live *live, size_t bytes, size_t max_bytes)
+void
+live_refuse(struct live *live, enum live_limit limit, const char *host)
 {
-	if (live->bytes + bytes > max_bytes)
+	live->counts.refused++;
+	live->counts.over[limit]++;
+	live->counts.last_limit = limit;
+	snprintf(live->counts.last_refused, sizeof live->counts.last_refused, "%s",
+		 host);
+}
+
+static size_t
+host_max_bytes(const struct live *live)
+{
+	size_t share = live->max_bytes / LIVE_HOST_SHARE;
+
+	return share > LIVE_HOST_MIN_BYTES ? share : LIVE_HOST_MIN_BYTES;
+}
+
+static bool
+has_room(const struct live *live, uint32_t host, size_t bytes, size_t max_bytes)
+{
+	return live->bytes + bytes <= max_bytes &&
+	       (host == LIVE_NOBODY ||
+		live->hosts.items[host].bytes + bytes <= host_max_bytes(live));
+}
+
+static bool
+may_take(struct live *live, uint32_t host, size_t bytes, size_t max_bytes)
+{
+	if (!has_room(live, host, bytes, max_bytes))
 		free_stale_rings(live);
-	if (live->bytes + bytes > max_bytes) {
-		live->counts.refused++;
+	if (!has_room(live, host, bytes, max_bytes)) {
+		live_refuse(live,
+			    live->bytes + bytes > max_bytes ? LIVE_LIMIT_BYTES
+							    : LIVE_LIMIT_HOST_BYTES,
+			    host == LIVE_NOBODY ? ""
+						: live->hosts.items[host].seen.name);
 		return false;
 	}
 	live->bytes += bytes;
+	if (host != LIVE_NOBODY)
+		live->hosts.items[host].bytes += bytes;
 	return true;
 }
 
-/* Reserves memory for a new item; false, and counted, without memory. */
+/* Reserves memory for a new item of a host; false, and counted, without memory. */
 static bool
-live_may_take(struct live *live, size_t bytes)
+may_take_item(struct live *live, uint32_t host)
 {
-	return may_take(live, bytes, live->max_bytes);
+	return may_take(live, host, LIVE_ITEM_BYTES, live->max_bytes);
 }
 
 bool
-live_may_take_much(struct live *live, size_t bytes)
+live_may_take_much(struct live *live, uint32_t host, size_t bytes)
 {
-	return may_take(live, bytes,
+	return may_take(live, host, bytes,
 			live->max_bytes - live->max_bytes / LIVE_ITEMS_SHARE);
+}
+
+void
+live_give_back(struct live *live, uint32_t host, size_t bytes)
+{
+	live->bytes -= bytes;
+	if (host != LIVE_NOBODY)
+		live->hosts.items[host].bytes -= bytes;
 }
 
 bool
@@ -137,7 +188,7 @@ live_take_ring(struct live *live, struct series *s, int64_t end_ms)
 {
 	if (s->ring)
 		return true;
-	if (!live_may_take_much(live, ring_bytes(live)))
+	if (!live_may_take_much(live, live_host_of(live, s), ring_bytes(live)))
 		return false;
 	s->ring = xcalloc(live->keep_ms, sizeof *s->ring);
 	s->seen.has_bins = true;
@@ -155,7 +206,11 @@ live_intern_host(struct live *live, const char *name)
 
 	if (id != STRTAB_NONE)
 		return id;
-	if (!live_may_take(live, LIVE_ITEM_BYTES))
+	if (live->hosts.n >= LIVE_MAX_HOSTS) {
+		live_refuse(live, LIVE_LIMIT_HOSTS, name);
+		return UINT32_MAX;
+	}
+	if (!may_take_item(live, LIVE_NOBODY))
 		return UINT32_MAX;
 	id = strtab_intern(live->host_names, name);
 	vec_push(&live->hosts,
@@ -168,6 +223,26 @@ live_intern_host(struct live *live, const char *name)
 			 .heard_ns = live->elapsed_ns,
 		 }));
 	return id;
+}
+
+static bool
+may_add_interface(struct live *live, uint32_t id)
+{
+	struct host *host = &live->hosts.items[id];
+
+	if (host->n_interfaces >= LIVE_MAX_HOST_INTERFACES ||
+	    live->interfaces.n >= LIVE_MAX_INTERFACES) {
+		live_refuse(live,
+			    live->interfaces.n >= LIVE_MAX_INTERFACES
+				    ? LIVE_LIMIT_INTERFACES
+				    : LIVE_LIMIT_HOST_INTERFACES,
+			    host->seen.name);
+		return false;
+	}
+	if (!may_take_item(live, id))
+		return false;
+	host->n_interfaces++;
+	return true;
 }
 
 uint32_t
@@ -183,7 +258,7 @@ live_intern_interface(struct live *live, uint32_t host,
 		 told->name);
 	id = strtab_find(live->interface_names, key);
 	if (id == STRTAB_NONE) {
-		if (!live_may_take(live, LIVE_ITEM_BYTES))
+		if (!may_add_interface(live, host))
 			return UINT32_MAX;
 		id = strtab_intern(live->interface_names, key);
 		vec_push(&live->interfaces,
@@ -200,21 +275,46 @@ live_intern_interface(struct live *live, uint32_t host,
 	return id;
 }
 
+static bool
+may_add_job(struct live *live, uint32_t id)
+{
+	struct host *host = &live->hosts.items[id];
+
+	if (host->n_jobs >= LIVE_MAX_HOST_JOBS || live->n_known_jobs >= LIVE_MAX_JOBS) {
+		live_refuse(live,
+			    live->n_known_jobs >= LIVE_MAX_JOBS ? LIVE_LIMIT_JOBS
+								: LIVE_LIMIT_HOST_JOBS,
+			    host->seen.name);
+		return false;
+	}
+	if (!may_take_item(live, id))
+		return false;
+	host->n_jobs++;
+	return true;
+}
+
 uint32_t
-live_intern_job(struct live *live, const char *name)
+live_intern_job(struct live *live, uint32_t host, const char *name)
 {
 	uint32_t id = strtab_find(live->job_names, name);
 
 	if (id != STRTAB_NONE)
 		return id;
-	if (!live_may_take(live, LIVE_ITEM_BYTES))
+	if (!may_add_job(live, host))
 		return UINT32_MAX;
 	id = strtab_intern(live->job_names, name);
 	if (id == live->jobs.n)
 		vec_push(&live->jobs, ((struct job){ .events = VEC_EMPTY }));
-	live->jobs.items[id] = (struct job){ .is_known = true, .events = VEC_EMPTY };
+	live->jobs.items[id] =
+		(struct job){ .is_known = true, .events = VEC_EMPTY, .owner = host };
 	live->n_known_jobs++;
 	return id;
+}
+
+uint32_t
+live_host_of(const struct live *live, const struct series *s)
+{
+	return live->interfaces.items[s->seen.interface].seen.host;
 }
 
 struct series *
@@ -240,7 +340,7 @@ live_intern_series(struct live *live, uint32_t told_interface, uint32_t told_job
 	s = live_series_of(live, key);
 	if (s)
 		return s;
-	if (!live_may_take(live, LIVE_ITEM_BYTES))
+	if (!may_take_item(live, live->interfaces.items[interface].seen.host))
 		return NULL;
 	s = xcalloc(1, sizeof *s);
 	s->key = key;

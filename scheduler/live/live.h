@@ -24,10 +24,12 @@
  * A bin is zero only where a raw frame that lists the interface covers its time; time
  * without a frame is a gap (TELE_GAP), never zero.
  *
- * Memory is bounded: beyond 'max_bytes' new hosts, interfaces and series are refused
- * and counted. Rings of bins and events, which take most of it, leave an eighth to the
- * rest, so that summaries of all hosts are known even where raw series of some are not
- * kept. Outdated rings are freed first. live_forget() forgets jobs and hosts without
+ * Memory is bounded: beyond 'max_bytes', and beyond the numbers of enum live_limit, new
+ * hosts, interfaces, jobs and series are refused and counted. Rings of bins and events,
+ * which take most of it, leave an eighth to the rest, so that summaries of all hosts are
+ * known even where raw series of some are not kept. Outdated rings are freed first. What
+ * one host names is bounded, too, so that it cannot take the room of all others; a job
+ * counts for the host that named it first. live_forget() forgets jobs and hosts without
  * frames for long.
  *
  * Pure: no clock, no I/O. O(1) for each bin of a frame; O(hosts log hosts) for frames of
@@ -65,6 +67,25 @@ struct live;
 #define LIVE_LEAP_NS        INT64_C(30000000000)
 #define LIVE_FORGET_JOB_NS  INT64_C(300000000000)
 #define LIVE_FORGET_HOST_NS INT64_C(86400000000000)
+/* The same of both when their table is more than half full. */
+#define LIVE_FORGET_CROWDED_NS INT64_C(60000000000)
+
+/*
+ * Chosen: clusters of 10,000 hosts with some interfaces each, and two jobs a host. A job
+ * takes about 4 kB in all modules of antiphase-scheduler, and an interface 1 kB in scans.
+ */
+#define LIVE_MAX_HOSTS      16384
+#define LIVE_MAX_JOBS       20000
+#define LIVE_MAX_INTERFACES 131072
+/* Of one host. Chosen: short jobs on all of its cores, which are kept for 5 minutes. */
+#define LIVE_MAX_HOST_JOBS       2048
+#define LIVE_MAX_HOST_INTERFACES TELE_MAX_INTERFACES
+/*
+ * One host gets one part in this many of max_bytes, or this much if that is more. Chosen:
+ * of the daemon's 512 MiB, raw series of 1,000 pairs of interface and job.
+ */
+#define LIVE_HOST_SHARE     4
+#define LIVE_HOST_MIN_BYTES ((size_t)64 << 20)
 /* Of one job; older ones are dropped. */
 #define LIVE_MAX_EVENTS 4096
 
@@ -136,10 +157,28 @@ struct live_iteration {
 
 typedef void live_iteration_fn(void *ctx, const struct live_iteration *iteration);
 
+/* Why hosts, interfaces, jobs or series are refused. */
+enum live_limit {
+	LIVE_LIMIT_BYTES, /* max_bytes. */
+	LIVE_LIMIT_HOSTS,
+	LIVE_LIMIT_JOBS,
+	LIVE_LIMIT_INTERFACES,
+	LIVE_LIMIT_HOST_JOBS, /* Of one host, as the next ones. */
+	LIVE_LIMIT_HOST_INTERFACES,
+	LIVE_LIMIT_HOST_BYTES,
+	LIVE_LIMIT_TIMES, /* Frames with times that are none. */
+	LIVE_N_LIMITS,
+};
+
+extern const char *const live_limit_names[LIVE_N_LIMITS]; /* "bytes", "hosts", ... */
+
 /* Data that were not kept or used. */
 struct live_counts {
-	uint64_t refused; /* Hosts, interfaces, jobs and series, for lack of memory. */
-	uint64_t doubled; /* Frames of a second machine with the same name. */
+	uint64_t refused; /* The sum of 'over'. */
+	uint64_t over[LIVE_N_LIMITS];
+	enum live_limit last_limit;
+	char last_refused[TELE_MAX_NAME + 1]; /* Its host. */
+	uint64_t doubled;   /* Frames of a second machine with the same name. */
 	uint64_t late_bins; /* Older than what is kept, or outside their frame. */
 	uint64_t reboots;   /* Hosts whose series began anew. */
 	uint64_t steps;     /* Of hosts' wall clocks. */
@@ -170,7 +209,8 @@ void live_on_iteration(struct live *live, live_iteration_fn *fn, void *ctx);
 /*
  * Forgets jobs that no frame has named for LIVE_FORGET_JOB_NS, except those for which
  * 'is_held' (or NULL) returns true, and hosts that were silent for LIVE_FORGET_HOST_NS,
- * with all their data; so the present jobs and hosts bound the memory. Numbers of jobs
+ * with all their data (either for LIVE_FORGET_CROWDED_NS if there are very many); so the
+ * present jobs and hosts bound the memory. Numbers of jobs
  * stay and are used again; those of hosts, interfaces and series change. Returns how
  * many jobs and hosts it forgot. O(all there is): call it about once a minute.
  */

@@ -9,13 +9,16 @@
 static bool
 is_host_gone(const struct live *live, uint32_t host)
 {
-	return live_age_ns(live, host) > LIVE_FORGET_HOST_NS;
+	return live_age_ns(live, host) >
+	       (live->are_hosts_crowded ? LIVE_FORGET_CROWDED_NS : LIVE_FORGET_HOST_NS);
 }
 
 static bool
 is_job_gone(const struct live *live, const struct job *job)
 {
-	return job->is_known && live->elapsed_ns - job->heard_ns > LIVE_FORGET_JOB_NS;
+	return job->is_known && live->elapsed_ns - job->heard_ns >
+					(live->are_jobs_crowded ? LIVE_FORGET_CROWDED_NS
+								: LIVE_FORGET_JOB_NS);
 }
 
 static void
@@ -23,7 +26,7 @@ drop_series(struct live *live, struct series *s)
 {
 	live_drop_ring(live, s);
 	HASH_DELETE(hh, live->by_key, s);
-	live->bytes -= LIVE_ITEM_BYTES;
+	live_give_back(live, live_host_of(live, s), LIVE_ITEM_BYTES);
 	free(s);
 }
 
@@ -54,11 +57,14 @@ drop_job(struct live *live, uint32_t id)
 	struct job *job = &live->jobs.items[id];
 
 	if (job->has_room)
-		live->bytes -= LIVE_MAX_EVENTS * sizeof *job->events.items;
+		live_give_back(live, job->owner,
+			       LIVE_MAX_EVENTS * sizeof *job->events.items);
+	live_give_back(live, job->owner, LIVE_ITEM_BYTES);
+	if (job->owner != LIVE_NOBODY)
+		live->hosts.items[job->owner].n_jobs--;
 	vec_free(&job->events);
 	*job = (struct job){ .is_known = false };
 	strtab_remove(live->job_names, id);
-	live->bytes -= LIVE_ITEM_BYTES;
 	live->n_known_jobs--;
 }
 
@@ -131,6 +137,12 @@ drop_hosts(struct live *live)
 		if (renumbered[i] != UINT32_MAX)
 			live->hosts.items[n++] = live->hosts.items[i];
 	live->hosts.n = n;
+	for (uint32_t i = 0; i < live->jobs.n; i++) {
+		struct job *job = &live->jobs.items[i];
+
+		if (job->is_known && job->owner != LIVE_NOBODY)
+			job->owner = renumbered[job->owner]; /* Or LIVE_NOBODY. */
+	}
 	strtab_free(live->host_names);
 	live->host_names = names;
 	free(renumbered);
@@ -143,6 +155,8 @@ live_forget(struct live *live, bool (*is_held)(const void *ctx, uint32_t job),
 	bool *is_gone = xcalloc(live->jobs.n + 1, sizeof *is_gone);
 	size_t n = 0, n_hosts = 0;
 
+	live->are_hosts_crowded = live->hosts.n > LIVE_MAX_HOSTS / 2;
+	live->are_jobs_crowded = live->n_known_jobs > LIVE_MAX_JOBS / 2;
 	for (uint32_t i = 0; i < live->jobs.n; i++) {
 		is_gone[i] = is_job_gone(live, &live->jobs.items[i]) &&
 			     !(is_held && is_held(ctx, i));

@@ -206,7 +206,7 @@ take_names(struct live *live, uint32_t host, const struct tele_frame *frame)
 			&live->interface_of,
 			live_intern_interface(live, host, &frame->interfaces.items[i]));
 	for (size_t i = 0; i < frame->jobs.n; i++) {
-		uint32_t job = live_intern_job(live, frame->jobs.items[i].name);
+		uint32_t job = live_intern_job(live, host, frame->jobs.items[i].name);
 
 		vec_push(&live->job_of, job);
 		if (job != UINT32_MAX)
@@ -292,7 +292,7 @@ take_events(struct live *live, uint32_t host, const struct tele_frame *frame)
 			continue;
 		job = &live->jobs.items[id];
 		if (!job->has_room &&
-		    !live_may_take_much(live,
+		    !live_may_take_much(live, job->owner,
 					LIVE_MAX_EVENTS * sizeof *job->events.items))
 			continue;
 		job->has_room = true;
@@ -361,7 +361,7 @@ take_frame(struct live *live, const struct tele_frame *frame, int64_t received_n
 	    !is_time(frame->time_ns + frame->wall_offset_ns) || frame->window_ns < 0 ||
 	    frame->window_ns > LIVE_MAX_TIME_NS || frame->kind < TELE_SUMMARY ||
 	    frame->kind > TELE_LAST_KIND) {
-		live->counts.refused++;
+		live_refuse(live, LIVE_LIMIT_TIMES, frame->host);
 		return;
 	}
 	host = live_intern_host(live, frame->host);

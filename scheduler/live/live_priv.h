@@ -47,6 +47,9 @@ struct host {
 	int64_t heard_ns, raw_heard_ns, summary_heard_ns;
 	int64_t mono_ns;       /* Host's clock: of the newest frame of this boot, */
 	int64_t mono_heard_ns; /* and 'elapsed' then. */
+	/* For the limits of one host: what it named, and what it takes. */
+	uint32_t n_jobs, n_interfaces;
+	size_t bytes;
 };
 
 struct interface {
@@ -68,7 +71,8 @@ struct job {
 	bool is_known;    /* False: its number is free. */
 	int64_t heard_ns; /* 'elapsed' when a frame last named it. */
 	VEC(struct live_event) events;
-	bool has_room; /* Their memory is counted. */
+	bool has_room;  /* Their memory is counted. */
+	uint32_t owner; /* The host that named it first; LIVE_NOBODY: it is gone. */
 };
 
 struct live {
@@ -86,11 +90,14 @@ struct live {
 	int64_t now_elapsed_ns; /* When 'now' last advanced. */
 	int64_t voted_ns;       /* 'elapsed' of the last vote on 'now'. */
 	int64_t swept_ns;       /* 'elapsed' of the last search for outdated rings. */
+	bool are_hosts_crowded, are_jobs_crowded; /* During live_forget(). */
 	struct live_counts counts;
 	live_iteration_fn *on_iteration; /* Or NULL. */
 	void *on_iteration_ctx;
 	VEC(uint32_t) interface_of, job_of; /* Of the frame being read. */
 };
+
+#define LIVE_NOBODY UINT32_MAX
 
 /* Memory of an item besides its ring: structure, name and places in tables. */
 #define LIVE_ITEM_BYTES 384
@@ -104,7 +111,7 @@ struct live {
 uint32_t live_intern_host(struct live *live, const char *name);
 uint32_t live_intern_interface(struct live *live, uint32_t host,
 			       const struct tele_interface *told);
-uint32_t live_intern_job(struct live *live, const char *name);
+uint32_t live_intern_job(struct live *live, uint32_t host, const char *name);
 
 /*
  * The series of a row of the present frame ('interface_of', 'job_of'); NULL: refused.
@@ -112,14 +119,22 @@ uint32_t live_intern_job(struct live *live, const char *name);
 struct series *live_intern_series(struct live *live, uint32_t told_interface,
 				  uint32_t told_job, unsigned direction);
 
+/* The host of a series. */
+uint32_t live_host_of(const struct live *live, const struct series *s);
+
 /* The series of live_series_key(), or NULL. */
 struct series *live_series_of(const struct live *live, uint64_t key);
 
+/* Counts that something of a host is refused; 'host' as named in its frame. */
+void live_refuse(struct live *live, enum live_limit limit, const char *host);
+
 /*
- * Reserves memory for rings and events, which leave one part in LIVE_ITEMS_SHARE to
- * hosts and jobs; false, and counted, without memory.
+ * Reserves memory for rings and events of a host (or LIVE_NOBODY), which leave one part
+ * in LIVE_ITEMS_SHARE to hosts and jobs; false, and counted, without memory.
  */
-bool live_may_take_much(struct live *live, size_t bytes);
+bool live_may_take_much(struct live *live, uint32_t host, size_t bytes);
+/* Gives memory back. */
+void live_give_back(struct live *live, uint32_t host, size_t bytes);
 
 /* Makes the ring of a series if needed, ending at 'end_ms'; false: no memory. */
 bool live_take_ring(struct live *live, struct series *s, int64_t end_ms);

@@ -139,6 +139,7 @@ struct since_link {
 struct contention_starts {
 	struct strtab *links; /* Owned. */
 	VEC(struct since_link) seen;
+	size_t n_known;
 };
 
 struct contention_starts *
@@ -172,6 +173,7 @@ contention_starts_remember_some(struct contention_starts *since,
 		if (id == since->seen.n)
 			vec_push(&since->seen, ((struct since_link){ .since_ms = 0 }));
 		seen = &since->seen.items[id];
+		since->n_known += !seen->is_known;
 		if (!seen->is_known)
 			*seen = (struct since_link){ .since_ms = INT64_MIN,
 						     .is_known = true };
@@ -193,6 +195,12 @@ contention_starts_remember(struct contention_starts *since, struct contention *f
 	contention_starts_remember_some(since, found, 0, found->n_links);
 }
 
+size_t
+contention_starts_n(const struct contention_starts *since)
+{
+	return since->n_known;
+}
+
 void
 contention_starts_move(struct contention_starts *since, int64_t step_ms)
 {
@@ -209,6 +217,7 @@ contention_starts_forget(struct contention_starts *since)
 
 		if (seen->is_known && !seen->is_used) {
 			seen->is_known = false;
+			since->n_known--;
 			strtab_remove(since->links, i);
 		}
 		seen->is_used = false;

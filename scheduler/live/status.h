@@ -106,6 +106,8 @@ void contention_starts_remember_some(struct contention_starts *since,
 				     struct contention *found, size_t from, size_t to);
 /* The wall clock of most hosts was stepped by 'step_ms': moves what is remembered. */
 void contention_starts_move(struct contention_starts *since, int64_t step_ms);
+/* Links that are remembered. */
+size_t contention_starts_n(const struct contention_starts *since);
 /* Forgets the links that were not seen since the last call. */
 void contention_starts_forget(struct contention_starts *since);
 
