@@ -47,6 +47,9 @@ static const struct setting items[] = {
 	{ "source", "cgroup_root", "cgroup-root", "DIR", "",
 	  "root of the control groups (default: the cgroup v2 mount)",
 	  .kind = SETTING_TEXT },
+	{ "source", "job_roots", "job-roots", "LIST", "",
+	  "control groups, comma-separated, below which schedulers also put jobs (default: none)",
+	  .kind = SETTING_TEXT },
 	{ "source", "pcap", "pcap", "FILE", "",
 	  "capture file for the source pcap (default: capture live)",
 	  .kind = SETTING_TEXT },
@@ -136,6 +139,7 @@ config_follow(struct config *config)
 	config->clsact = settings_text(s, "source", "clsact");
 	config->services = settings_text(s, "source", "services");
 	config->cgroup_root = settings_text(s, "source", "cgroup_root");
+	config->job_roots = settings_text(s, "source", "job_roots");
 	config->pcap_file = settings_text(s, "source", "pcap");
 	config->pcap_local = settings_text(s, "source", "pcap_local");
 	config->pcap_jobs = settings_text(s, "source", "pcap_jobs");

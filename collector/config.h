@@ -47,6 +47,7 @@ struct config {
 	const char *clsact;      /* "auto", "yes", "no". */
 	const char *services;    /* systemd's units that are jobs, patterns by comma. */
 	const char *cgroup_root; /* "": where cgroup v2 is mounted. */
+	const char *job_roots;   /* More roots of schedulers' layouts, by comma. */
 	const char *pcap_local, *pcap_jobs, *pcap_filter;
 	const char *pcap_file, *replay_file, *text_file, *sysroot;
 	/* [bus] */

@@ -107,6 +107,20 @@ check_tables(struct collector *c)
 	c->unplaced_jobs = unplaced;
 }
 
+/* Somebody may be posing as a job. */
+static void
+check_cgroups(struct collector *c, int64_t now_ns)
+{
+	uint64_t n = c->cgroups ? cgroups_n_refused(c->cgroups) : 0;
+
+	if (n != c->refused_cgroups)
+		log_limited(&c->cgroups_log_limit, now_ns, LOG_LEVEL_WARN, "collector",
+			    "%llu control groups have the name of a job, but root did "
+			    "not make them: they are no jobs",
+			    (unsigned long long)(n - c->refused_cgroups));
+	c->refused_cgroups = n;
+}
+
 static void
 on_second(void *ctx, int64_t now_ns, int64_t missed)
 {
@@ -116,6 +130,7 @@ on_second(void *ctx, int64_t now_ns, int64_t missed)
 	(void)missed;
 	c->clock_error_ns = boot_clock_error_ns();
 	check_tables(c);
+	check_cgroups(c, now_ns);
 	if (c->registry)
 		job_registry_check(c->registry, on_cgroup_gone, c);
 	collector_inputs_second(c, now_ns, &state);

@@ -304,6 +304,9 @@ write_losses(const struct collector *c, struct metrics *m)
 			"Interfaces that disappeared.");
 	metrics_counter(m, "antiphase_collector_cgroups_gone_total", c->gone_cgroups,
 			"Registered control groups that disappeared.");
+	metrics_counter(m, "antiphase_collector_cgroups_refused_total",
+			c->cgroups ? cgroups_n_refused(c->cgroups) : 0,
+			"Control groups named as a job's that root did not make.");
 }
 
 static void

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "collector/daemon/daemon.h"
+#include "collector/jobs/cgroup_path.h"
 #include "collector/jobs/cgroups.h"
 #include "collector/jobs/job_registry.h"
 #include "collector/series/binner.h"
@@ -87,16 +88,18 @@ open_totals(struct collector *c, struct err *err)
 }
 
 /* Without cgroup v2 the collector runs, but tells no jobs apart. */
-static void
-open_jobs(struct collector *c)
+static int
+open_jobs(struct collector *c, struct err *err)
 {
 	struct err why = { 0 };
+	const struct cgroup_rules rules = { c->config.services, c->config.job_roots };
+	int rc = cgroup_check_roots(rules.roots, err);
 	const char *root = *c->config.cgroup_root ? c->config.cgroup_root : NULL;
-	const char *services = *c->config.services ? c->config.services : NULL;
 
-	if (cgroups_open(root, services, &c->cgroups, &why) < 0)
+	if (rc == 0 && cgroups_open(root, &rules, &c->cgroups, &why) < 0)
 		log_warn("collector", "no jobs: %s%s%s", why.file,
 			 *why.file ? ": " : "", why.text);
+	return rc;
 }
 
 /*
@@ -240,9 +243,10 @@ collector_open(struct collector *c, struct err *err)
 		rc = boot_read_id(NULL, c->boot_id, err);
 	if (rc == 0)
 		rc = open_totals(c, err);
+	if (rc == 0)
+		rc = open_jobs(c, err);
 	if (rc < 0)
 		return rc;
-	open_jobs(c);
 	rc = open_sources(c, err);
 	if (rc < 0)
 		return rc;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/err.h"
+
 /* A component of a path: not terminated. */
 struct part {
 	const char *text;
@@ -50,16 +52,18 @@ is(struct part part, const char *word)
 
 /* ---- Slurm ----------------------------------------------------------------------- */
 
-/*
- * Whether slurmd puts jobs below this component: with cgroup v2 the scope of
- * slurmstepd, after the node's name if several slurmd run on one host; with v1's layout
- * "slurm" or "slurm_NODE".
- */
+/* "slurmstepd.scope", after the node's name if several slurmd run on one host. */
 static bool
-is_slurm(struct part part)
+is_slurm_scope(struct part part)
 {
-	return is(part, "slurm") || begins_with(part, "slurm_") ||
-	       is(part, "slurmstepd.scope") || ends_with(part, "_slurmstepd.scope");
+	return is(part, "slurmstepd.scope") || ends_with(part, "_slurmstepd.scope");
+}
+
+/* The same in the layout of v1. */
+static bool
+is_slurm_v1(struct part part)
+{
+	return is(part, "slurm") || begins_with(part, "slurm_");
 }
 
 static bool
@@ -83,13 +87,6 @@ slurm_name(struct part part, char name[TELE_MAX_NAME + 1])
 
 /* ---- Kubernetes ------------------------------------------------------------------ */
 
-static bool
-is_kubernetes(struct part part)
-{
-	return is(part, "kubepods") || is(part, "kubepods.slice") ||
-	       ends_with(part, "-kubepods.slice");
-}
-
 /* A pod's uid: a UUID, or 32 digits of a hash for static pods. */
 static bool
 pod_uid(const char *text, size_t n, char name[TELE_MAX_NAME + 1])
@@ -112,23 +109,61 @@ pod_uid(const char *text, size_t n, char name[TELE_MAX_NAME + 1])
 	return true;
 }
 
-/* "podUID", or "kubepods-burstable-podUID.slice" with systemd's driver. */
+/*
+ * "podUID" with the cgroupfs driver.  With systemd's a slice in "A.slice" is named
+ * "A-*.slice": 'stem' is "A", and this "A-podUID.slice".
+ */
 static bool
-kubernetes_name(struct part part, char name[TELE_MAX_NAME + 1])
+kubernetes_name(struct part part, struct part stem, char name[TELE_MAX_NAME + 1])
 {
 	static const char slice[] = ".slice", pod[] = "-pod";
-	size_t end = part.length;
+	size_t skip = stem.length + sizeof pod - 1, end = sizeof slice - 1;
 
-	if (begins_with(part, "pod"))
-		return pod_uid(part.text + 3, end - 3, name);
-	if (!ends_with(part, slice))
+	if (!stem.length)
+		return begins_with(part, "pod") &&
+		       pod_uid(part.text + 3, part.length - 3, name);
+	return part.length > skip + end && ends_with(part, slice) &&
+	       !memcmp(part.text, stem.text, stem.length) &&
+	       !memcmp(part.text + stem.length, pod, sizeof pod - 1) &&
+	       pod_uid(part.text + skip, part.length - skip - end, name);
+}
+
+/* The class of pods that are guaranteed nothing, or a part of what they may use. */
+static bool
+is_class(struct part part, struct part stem, const char *word)
+{
+	size_t n = stem.length;
+
+	if (!n)
+		return is(part, word);
+	return part.length == n + 1 + strlen(word) + strlen(".slice") &&
+	       !memcmp(part.text, stem.text, n) && part.text[n] == '-' &&
+	       !memcmp(part.text + n + 1, word, strlen(word)) &&
+	       ends_with(part, ".slice");
+}
+
+/* The stem of kubelet's slice; not of a slice: empty. */
+static struct part
+stem_of(struct part part)
+{
+	part.length = ends_with(part, ".slice") ? part.length - strlen(".slice") : 0;
+	return part;
+}
+
+/* Below kubelet's control group 'top', at '*at'; moves '*at' behind the pod's. */
+static bool
+below_kubelet(struct part top, const char **at, char name[TELE_MAX_NAME + 1])
+{
+	struct part stem = stem_of(top), part;
+
+	if (!next_part(at, &part))
 		return false;
-	end -= sizeof slice - 1;
-	for (size_t i = 0; i + sizeof pod - 1 < end; i++)
-		if (!memcmp(part.text + i, pod, sizeof pod - 1))
-			return pod_uid(part.text + i + sizeof pod - 1,
-				       end - i - (sizeof pod - 1), name);
-	return false;
+	if (is_class(part, stem, "burstable") || is_class(part, stem, "besteffort")) {
+		stem = stem_of(part);
+		if (!next_part(at, &part))
+			return false;
+	}
+	return kubernetes_name(part, stem, name);
 }
 
 /* ---- systemd --------------------------------------------------------------------- */
@@ -179,27 +214,125 @@ is_printable(const char *text)
 	return true;
 }
 
-bool
-cgroup_job_name(const char *path, const char *services, char name[TELE_MAX_NAME + 1])
+/*
+ * The job of a path below a root of layouts; '*at' ends behind the job's directory.  Of
+ * nested schedulers, the outermost.
+ */
+static bool
+layout_name(const char **at, char name[TELE_MAX_NAME + 1])
 {
-	bool in_slurm = false, in_kubernetes = false, is_found = false;
+	struct part part, inner;
+
+	if (!next_part(at, &part))
+		return false;
+	if (is_slurm_v1(part))
+		return next_part(at, &inner) &&
+		       (!begins_with(inner, "uid_") || next_part(at, &inner)) &&
+		       slurm_name(inner, name);
+	if (is(part, "kubepods") || is(part, "kubepods.slice"))
+		return below_kubelet(part, at, name);
+	if (is(part, "kubelet") || is(part, "kubelet.slice"))
+		return next_part(at, &inner) &&
+		       is(inner, stem_of(part).length ? "kubelet-kubepods.slice"
+						      : "kubepods") &&
+		       below_kubelet(inner, at, name);
+	if (is(part, "system.slice") && !next_part(at, &part))
+		return false;
+	return is_slurm_scope(part) && next_part(at, &inner) && slurm_name(inner, name);
+}
+
+/* Of the list by comma at '*at'; moves '*at' past it.  False at the end. */
+static bool
+next_root(const char **at, struct part *ret_root)
+{
+	while (**at == ',' || **at == ' ')
+		(*at)++;
+	ret_root->text = *at;
+	ret_root->length = strcspn(*at, ", ");
+	*at += ret_root->length;
+	while (ret_root->length && ret_root->text[ret_root->length - 1] == '/')
+		ret_root->length--;
+	return *at != ret_root->text;
+}
+
+/* As layout_name(), from the root of the tree or a named one. */
+static bool
+scheduler_name(const char *path, size_t rooted, const char *roots,
+	       char name[TELE_MAX_NAME + 1])
+{
+	struct part root = { path, 0 };
+
+	do {
+		const char *at = path + root.length;
+
+		if (!strncmp(path, root.text, root.length) && (!*at || *at == '/') &&
+		    layout_name(&at, name) && (size_t)(at - path) <= rooted)
+			return true;
+	} while (roots && next_root(&roots, &root));
+	return false;
+}
+
+static bool
+unit_name(const char *path, size_t rooted, const char *services,
+	  char name[TELE_MAX_NAME + 1])
+{
 	char found[TELE_MAX_NAME + 1];
+	const char *at = path;
+	bool is_found = false;
 	struct part part;
 
-	while (next_part(&path, &part)) {
-		if (in_slurm && slurm_name(part, name))
-			return true;
-		if (in_kubernetes && kubernetes_name(part, name))
-			return true;
-		in_slurm |= is_slurm(part);
-		in_kubernetes |= is_kubernetes(part);
-		if (services && service_name(part, services, found))
+	/* What is before 'part' must be root's. */
+	for (size_t before = 0; before <= rooted && next_part(&at, &part);
+	     before = (size_t)(at - path))
+		if (service_name(part, services, found)) {
+			memcpy(name, found, sizeof found);
 			is_found = true;
+		}
+	return is_found && is_printable(name);
+}
+
+/* Whether a component leads away from the names of root: users', or out of the tree. */
+static bool
+is_astray(const char *path)
+{
+	struct part part;
+
+	while (next_part(&path, &part))
+		if (is(part, "user.slice") || is(part, ".."))
+			return true;
+	return false;
+}
+
+bool
+cgroup_job_name(const char *path, size_t rooted, const struct cgroup_rules *rules,
+		char name[TELE_MAX_NAME + 1])
+{
+	if (scheduler_name(path, rooted, rules ? rules->roots : NULL, name))
+		return true;
+	return rules && rules->services && !is_astray(path) &&
+	       unit_name(path, rooted, rules->services, name);
+}
+
+int
+cgroup_check_roots(const char *roots, struct err *err)
+{
+	struct part root;
+	char text[CGROUP_MAX_PATH];
+
+	while (roots && next_root(&roots, &root)) {
+		snprintf(text, sizeof text, "%.*s", (int)root.length, root.text);
+		if (*text != '/' || root.length >= sizeof text)
+			return err_set(err, NULL, 0, 0,
+				       "job_roots: '%s' is not a path of a control "
+				       "group, from the root of the tree",
+				       text);
+		if (is_astray(text))
+			return err_set(err, NULL, 0, 0,
+				       "job_roots: users make control groups in '%s', "
+				       "so none there may name a job",
+				       text);
 	}
-	if (!is_found || !is_printable(found))
-		return false;
-	memcpy(name, found, sizeof found);
-	return true;
+	return 0;
 }
 
 bool

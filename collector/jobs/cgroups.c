@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define uthash_fatal(msg) BUG("uthash: %s", msg)
@@ -25,8 +27,9 @@
 
 struct group {
 	uint64_t id;
-	char *path; /* Owned.  From the root of the tree; "" for the root. */
-	char *name; /* Owned.  "": no job. */
+	char *path;    /* Owned.  From the root of the tree; "" for the root. */
+	char *name;    /* Owned.  "": no job. */
+	size_t rooted; /* The length of 'path' that belongs to root. */
 	uint64_t walk;
 	UT_hash_handle hh;
 };
@@ -36,26 +39,36 @@ struct registration {
 };
 
 struct cgroups {
-	char *root;     /* Owned. */
-	char *services; /* Owned; may be NULL. */
+	char *root;                /* Owned. */
+	struct cgroup_rules rules; /* Owned texts; may be NULL. */
+	uid_t owner;               /* Who names jobs: root. */
 	struct group *groups;
 	VEC(struct registration) registrations;
 	struct strtab *paths; /* Of registrations, with their numbers. */
-	uint64_t walk, generation;
+	uint64_t walk, generation, n_refused;
 	size_t n_walked;
 };
 
+static char *
+copy_text(const char *text)
+{
+	return text && *text ? xstrdup(text) : NULL;
+}
+
 int
-cgroups_open(const char *root, const char *services, struct cgroups **ret_cgroups,
-	     struct err *err)
+cgroups_open(const char *root, const struct cgroup_rules *rules,
+	     struct cgroups **ret_cgroups, struct err *err)
 {
 	char found[CGROUP_MAX_PATH];
 	struct cgroups *cgroups;
+	struct statfs system;
 	struct stat info;
 	size_t length;
 	char *text;
-	int rc;
+	int rc = rules ? cgroup_check_roots(rules->roots, err) : 0;
 
+	if (rc < 0)
+		return rc;
 	if (!root) {
 		rc = file_read("/proc/self/mountinfo", MAX_MOUNTINFO, &text, &length,
 			       err);
@@ -72,13 +85,17 @@ cgroups_open(const char *root, const char *services, struct cgroups **ret_cgroup
 		}
 		root = found;
 	}
-	if (stat(root, &info) < 0)
+	if (stat(root, &info) < 0 || statfs(root, &system) < 0)
 		return err_set_errno(err, root, errno,
 				     "cannot read the control groups");
 	cgroups = xcalloc(1, sizeof *cgroups);
 	cgroups->root = xstrdup(root);
 	cgroups->paths = strtab_new();
-	cgroups->services = services && *services ? xstrdup(services) : NULL;
+	if (rules) {
+		cgroups->rules.services = copy_text(rules->services);
+		cgroups->rules.roots = copy_text(rules->roots);
+	}
+	cgroups->owner = system.f_type == CGROUP2_SUPER_MAGIC ? 0 : info.st_uid;
 	*ret_cgroups = cgroups;
 	return 0;
 }
@@ -110,7 +127,8 @@ cgroups_close(struct cgroups *cgroups)
 	vec_free(&cgroups->registrations);
 	strtab_free(cgroups->paths);
 	free(cgroups->root);
-	free(cgroups->services);
+	free((char *)cgroups->rules.services);
+	free((char *)cgroups->rules.roots);
 	free(cgroups);
 }
 
@@ -149,15 +167,51 @@ registration_of(const struct cgroups *cgroups, const char *path)
 	return found;
 }
 
+/* Whether nobody but root makes directories in this one. */
+static bool
+is_rooted(const struct cgroups *cgroups, const struct stat *status)
+{
+	return status->st_uid == cgroups->owner &&
+	       !(status->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* As the argument of cgroup_job_name(), by a look at the tree.  O(depth). */
+static size_t
+rooted_length(const struct cgroups *cgroups, const char *path)
+{
+	struct strbuf whole = STRBUF_EMPTY;
+	size_t rooted = 0, root = strlen(cgroups->root), at = 0;
+	struct stat status;
+
+	strbuf_puts(&whole, cgroups->root);
+	strbuf_puts(&whole, path);
+	for (;;) {
+		char *end = whole.text + root + at, kept = *end;
+
+		*end = '\0';
+		if (lstat(whole.text, &status) < 0 || !is_rooted(cgroups, &status))
+			break;
+		*end = kept;
+		rooted = at;
+		if (!path[at])
+			break;
+		at += strspn(path + at, "/");
+		at += strcspn(path + at, "/");
+	}
+	strbuf_free(&whole);
+	return rooted;
+}
+
 static char *
-name_of(const struct cgroups *cgroups, const char *path)
+name_of(const struct cgroups *cgroups, const char *path, size_t rooted)
 {
 	const struct registration *registered = registration_of(cgroups, path);
 	char name[TELE_MAX_NAME + 1];
 
 	if (registered)
 		return xstrdup(registered->name);
-	return xstrdup(cgroup_job_name(path, cgroups->services, name) ? name : "");
+	return xstrdup(cgroup_job_name(path, rooted, &cgroups->rules, name) ? name
+									    : "");
 }
 
 /* Updates the job of 'path' and all groups below. */
@@ -169,7 +223,7 @@ rename_below(struct cgroups *cgroups, const char *path)
 		if (!cgroup_is_below(group->path, path))
 			continue;
 		free(group->name);
-		group->name = name_of(cgroups, group->path);
+		group->name = name_of(cgroups, group->path, group->rooted);
 	}
 }
 
@@ -297,32 +351,39 @@ cgroups_registered(const struct cgroups *cgroups, size_t i)
 /* ---- Walking the tree ------------------------------------------------------------ */
 
 static void
-note_group(struct cgroups *cgroups, uint64_t id, const char *path)
+note_group(struct cgroups *cgroups, uint64_t id, const char *path, size_t rooted)
 {
 	struct group *group;
 
 	HASH_FIND(hh, cgroups->groups, &id, sizeof id, group);
 	/* Inode numbers are reused in time. */
-	if (group && strcmp(group->path, path)) {
+	if (group && (strcmp(group->path, path) || group->rooted != rooted)) {
 		free_group(cgroups, group);
 		group = NULL;
 	}
 	if (!group) {
+		char name[TELE_MAX_NAME + 1];
+
 		group = xcalloc(1, sizeof *group);
 		group->id = id;
 		group->path = xstrdup(path);
-		group->name = name_of(cgroups, path);
+		group->rooted = rooted;
+		group->name = name_of(cgroups, path, rooted);
 		HASH_ADD(hh, cgroups->groups, id, sizeof group->id, group);
+		cgroups->n_refused +=
+			!*group->name &&
+			cgroup_job_name(path, CGROUP_ALL_ROOTED, &cgroups->rules, name);
 	}
 	group->walk = cgroups->walk;
 	cgroups->n_walked++;
 }
 
 static void walk(struct cgroups *cgroups, int parent_fd, const char *entry,
-		 struct strbuf *path, unsigned depth);
+		 struct strbuf *path, bool is_in_rooted, size_t rooted, unsigned depth);
 
 static void
-walk_below(struct cgroups *cgroups, int fd, struct strbuf *path, unsigned depth)
+walk_below(struct cgroups *cgroups, int fd, struct strbuf *path, bool is_in_rooted,
+	   size_t rooted, unsigned depth)
 {
 	DIR *dir = fdopendir(fd);
 	struct dirent *entry;
@@ -339,17 +400,22 @@ walk_below(struct cgroups *cgroups, int fd, struct strbuf *path, unsigned depth)
 			continue;
 		strbuf_putc(path, '/');
 		strbuf_puts(path, entry->d_name);
-		walk(cgroups, dirfd(dir), entry->d_name, path, depth + 1);
+		walk(cgroups, dirfd(dir), entry->d_name, path, is_in_rooted, rooted,
+		     depth + 1);
 		path->length = length;
 		path->text[length] = '\0';
 	}
 	closedir(dir);
 }
 
-/* One directory and all below it; ignores one that disappeared meanwhile. */
+/*
+ * One directory and all below it; ignores one that disappeared meanwhile.  'rooted' is
+ * the length of the part of 'path' that belongs to root, 'is_in_rooted' whether that is
+ * all but this one.
+ */
 static void
 walk(struct cgroups *cgroups, int parent_fd, const char *entry, struct strbuf *path,
-     unsigned depth)
+     bool is_in_rooted, size_t rooted, unsigned depth)
 {
 	struct stat status;
 	int fd;
@@ -357,13 +423,16 @@ walk(struct cgroups *cgroups, int parent_fd, const char *entry, struct strbuf *p
 	if (cgroups->n_walked >= CGROUPS_MAX ||
 	    fstatat(parent_fd, entry, &status, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
-	note_group(cgroups, status.st_ino, path->text);
+	is_in_rooted &= is_rooted(cgroups, &status);
+	if (is_in_rooted)
+		rooted = path->length;
+	note_group(cgroups, status.st_ino, path->text, rooted);
 	/* Each directory below is a link: with "." and ".." alone there is none. */
 	if (status.st_nlink == 2 || depth >= CGROUPS_MAX_DEPTH)
 		return;
 	fd = openat(parent_fd, entry, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0)
-		walk_below(cgroups, fd, path, depth);
+		walk_below(cgroups, fd, path, is_in_rooted, rooted, depth);
 }
 
 int
@@ -376,7 +445,7 @@ cgroups_scan(struct cgroups *cgroups)
 	cgroups->n_walked = 0;
 	if (access(cgroups->root, F_OK) < 0)
 		return -errno;
-	walk(cgroups, AT_FDCWD, cgroups->root, &path, 0);
+	walk(cgroups, AT_FDCWD, cgroups->root, &path, true, 0, 0);
 	strbuf_free(&path);
 	HASH_ITER(hh, cgroups->groups, group, next)
 	{
@@ -384,6 +453,12 @@ cgroups_scan(struct cgroups *cgroups)
 			free_group(cgroups, group);
 	}
 	return (int)cgroups->n_walked;
+}
+
+uint64_t
+cgroups_n_refused(const struct cgroups *cgroups)
+{
+	return cgroups->n_refused;
 }
 
 const char *
@@ -399,8 +474,15 @@ bool
 cgroups_job_of_path(const struct cgroups *cgroups, const char *path,
 		    char ret_name[TELE_MAX_NAME + 1])
 {
-	char *name = name_of(cgroups, path);
+	char *name = name_of(cgroups, path, CGROUP_ALL_ROOTED);
 	bool is_job = *name;
+
+	/* Most processes belong to no job: only then is it worth a look at the tree. */
+	if (is_job) {
+		free(name);
+		name = name_of(cgroups, path, rooted_length(cgroups, path));
+		is_job = *name;
+	}
 
 	if (is_job)
 		tele_set_name(ret_name, name);

@@ -4,7 +4,9 @@
  *
  * The kernel identifies a control group by its id, the inode of its directory.  A walk
  * of the tree (bounded in number and depth) finds the ids; job names come from
- * registrations, the longest path first, then from cgroup_path.h.
+ * registrations, the longest path first, then from cgroup_path.h: if the directories
+ * down to the job's belong to root and only root may write to them, because whoever may
+ * write to a directory names the groups in it.
  *
  * No clock: the caller decides how often to walk.
  */
@@ -17,6 +19,7 @@
 
 #include "lib/wire/tele.h"
 
+struct cgroup_rules;
 struct cgroups;
 struct err;
 
@@ -25,11 +28,13 @@ struct err;
 #define CGROUPS_MAX_REGISTERED 4096
 
 /*
- * 'root' is the mount point of cgroup v2, NULL: find it.  'services' as in
- * cgroup_job_name().  Returns 0, or -ENOENT with 'err' if there is no cgroup v2.
+ * 'root' is the mount point of cgroup v2, NULL: find it.  In a tree that is no cgroup
+ * file system the owner of 'root' takes the place of root.  'rules' as in
+ * cgroup_job_name(), copied; NULL: none.  Returns 0, -ENOENT with 'err' if there is no
+ * cgroup v2, or -EINVAL for 'rules'.
  */
-int cgroups_open(const char *root, const char *services, struct cgroups **ret_cgroups,
-		 struct err *err);
+int cgroups_open(const char *root, const struct cgroup_rules *rules,
+		 struct cgroups **ret_cgroups, struct err *err);
 void cgroups_close(struct cgroups *cgroups); /* Accepts NULL. */
 
 const char *cgroups_root(const struct cgroups *cgroups);
@@ -58,6 +63,9 @@ uint64_t cgroups_generation(const struct cgroups *cgroups);
 
 /* Walks the tree. Returns the number of control groups, or -errno. */
 int cgroups_scan(struct cgroups *cgroups);
+
+/* New groups in walks so far that were named as a job's, but not made by root. */
+uint64_t cgroups_n_refused(const struct cgroups *cgroups);
 
 /*
  * As of the last walk: the job's name, "" if it belongs to none, NULL for an unknown

@@ -75,6 +75,8 @@ double jobs_declared_move_s(const char *comment);
 struct pacer {
 	uint32_t pid; /* 0: not visible to its collector, so not reachable. */
 	char host[TELE_MAX_NAME + 1];
+	bool is_on_node;   /* The cluster's scheduler gave the job this host, */
+	int64_t judged_us; /* by the snapshot of this time. */
 };
 
 /* An advised move of a running job, and its bill (core/advise/moves.h). */

@@ -489,6 +489,8 @@ write_actions(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 			"Iterations reported by pacers.");
 	metrics_counter(m, "antiphase_scheduler_iterations_ignored_total", pace.others,
 			"Reported iterations from a second rank 0 of a job.");
+	metrics_counter(m, "antiphase_scheduler_pacers_replaced_total", pace.replaced,
+			"Pacers on no node of their job, replaced by one that is.");
 	metrics_write_flows(&own->opts, m);
 	metrics_gauge(m, "antiphase_scheduler_stopped",
 		      actions_modes(own->opts.actions)->is_stopped,

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scheduler/daemon/pace.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
+#include "lib/base/hostlist.h"
 #include "lib/base/jsonw.h"
 #include "lib/base/log.h"
 #include "lib/base/vec.h"
@@ -19,6 +21,8 @@
 #define MAX_ORDERS 256 /* Caused by one report. */
 /* A pacer that was silent for this long gets no orders. */
 #define FORGET_NS (30 * INT64_C(1000000000))
+/* Of one job: as many as a fabric can have. */
+#define MAX_NODES 100000
 
 static const char *const verdicts[] = { [STEER_FREE] = "left alone",
 					[STEER_SHIFT] = "shifted",
@@ -33,6 +37,7 @@ struct pace {
 	bool is_ending;
 	struct steer *steer; /* Owned. */
 	struct pace_counts counts;
+	struct log_limit elsewhere_limit;
 };
 
 /* Whether a job gets orders: its mode is enforce, and its pacer accepts them. */
@@ -108,9 +113,58 @@ send_order(struct pace *pace, const struct steer_order *order)
 
 /* ---- Reports --------------------------------------------------------------------------- */
 
+static int
+find_host(void *ctx, const char *name)
+{
+	return strcmp(name, ctx) == 0 ? -EEXIST : 0;
+}
+
+/*
+ * Whether the cluster's scheduler gave the job this host.  Also false if it does not
+ * know the job, or calls its nodes otherwise than their collectors do.
+ */
+static bool
+is_node_of(const struct pace *pace, const struct job *job, const char *host)
+{
+	const struct sched_job *known =
+		sched_find_local(pace->opts.snapshot, job->name);
+	const char *why;
+
+	return known && *known->nodes &&
+	       hostlist_expand(known->nodes, MAX_NODES, find_host, (char *)host,
+			       &why) == -EEXIST;
+}
+
+/*
+ * Whether 'host' is better than that of the job's pacer in use: the scheduler gave the
+ * job this one, and not that one.  A host where somebody poses as the job, or where it
+ * was before it was requeued.
+ */
+static bool
+is_better_host(struct pace *pace, struct job *job, const char *host)
+{
+	struct pacer *pacer = &job->pacer;
+
+	if (pacer->judged_us != pace->opts.snapshot->at_us) {
+		pacer->is_on_node = is_node_of(pace, job, pacer->host);
+		pacer->judged_us = pace->opts.snapshot->at_us;
+	}
+	if (pacer->is_on_node || strcmp(pacer->host, host) == 0 ||
+	    !is_node_of(pace, job, host))
+		return false;
+	pace->counts.replaced++;
+	log_limited(
+		&pace->elsewhere_limit, clk_monotonic_ns(), LOG_LEVEL_WARN, "pace",
+		"job %s: a pacer on %s was used, which is not a node of it; now that "
+		"on %s is",
+		job->name, pacer->host, host);
+	return true;
+}
+
 /*
  * A job may have several rank 0s, of steps that run side by side: the first to report
- * is used until it is over or silent; reports of the others are ignored.
+ * is used until it is over or silent; reports of the others are ignored.  One on a node
+ * of the job replaces at once one that is not.
  */
 static bool
 is_its_pacer(struct pace *pace, struct job *job, const struct live_iteration *told)
@@ -121,10 +175,13 @@ is_its_pacer(struct pace *pace, struct job *job, const struct live_iteration *to
 			strcmp(job->pacer.host, host) == 0;
 
 	if (!is_known) {
-		if (job->report_ns && now_ns - job->report_ns < FORGET_NS)
+		if (job->report_ns && now_ns - job->report_ns < FORGET_NS &&
+		    (told->is_over || !is_better_host(pace, job, host)))
 			return false;
 		job->pacer_profile = (struct pacer_profile){ .n = 0 };
 		snprintf(job->pacer.host, sizeof job->pacer.host, "%s", host);
+		job->pacer.is_on_node = is_node_of(pace, job, host);
+		job->pacer.judged_us = pace->opts.snapshot->at_us;
 	}
 	job->pacer.pid = told->pid;
 	job->report_ns = now_ns;

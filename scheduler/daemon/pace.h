@@ -49,7 +49,8 @@ void pace_end(struct pace *pace);
 
 struct pace_counts {
 	uint64_t reports;
-	uint64_t others; /* Reports of a rank 0 other than the one in use. */
+	uint64_t others;   /* Reports of a rank 0 other than the one in use. */
+	uint64_t replaced; /* Pacers elsewhere, by one on a node of the job. */
 	uint64_t orders[STEER_N_WHYS];
 };
 struct pace_counts pace_counts(const struct pace *pace);

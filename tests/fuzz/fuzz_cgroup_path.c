@@ -9,12 +9,16 @@
 #include "tests/fuzz/fuzz.h"
 
 static void
-check_name(const char *path, const char *services)
+check_name(const char *path, const char *services, const char *roots)
 {
-	char name[TELE_MAX_NAME + 1];
+	const struct cgroup_rules rules = { services, roots };
+	char name[TELE_MAX_NAME + 1], less[TELE_MAX_NAME + 1];
 
-	if (!cgroup_job_name(path, services, name))
+	if (!cgroup_job_name(path, CGROUP_ALL_ROOTED, &rules, name)) {
+		BUG_ON(cgroup_job_name(path, strlen(path) / 2, &rules, less));
 		return;
+	}
+	BUG_ON(!services && cgroup_job_name(path, 0, &rules, less));
 	BUG_ON(!*name || strlen(name) > TELE_MAX_NAME);
 	for (const char *c = name; *c; c++)
 		BUG_ON(!isprint((unsigned char)*c) || *c == '/');
@@ -29,8 +33,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size)
 		memcpy(text, data, size);
-	check_name(text, NULL);
-	check_name(text, "*.service,a*.scope,,x");
+	check_name(text, NULL, NULL);
+	check_name(text, "*.service,a*.scope,,x", "/a,,/b/");
+	if (cgroup_check_roots(text, NULL) == 0)
+		check_name("/a/slurm/job_1", NULL, text);
 	if (cgroup_find_mount(text, size, mount, sizeof mount)) {
 		BUG_ON(!*mount || strlen(mount) >= sizeof mount);
 		BUG_ON(!memmem(text, size, "cgroup2", 7));

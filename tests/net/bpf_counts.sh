@@ -11,7 +11,7 @@
 probe_start() {
 	local tag=$1 node=$2
 	shift 2
-	tool_start "$tag" "$node" bpf_probe "$@"
+	tool_start "$tag" "$node" bpf_probe --job-root "/$LAB" "$@"
 }
 
 tool_start() {

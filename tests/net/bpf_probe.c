@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/jobs/cgroup_path.h"
 #include "collector/jobs/cgroups.h"
 #include "collector/sources/bpf/src_bpf.h"
 #include "lib/base/alloc.h"
@@ -225,12 +226,23 @@ register_job(char *text)
 	}
 }
 
-/* Index of the first argument that is an interface. */
+/*
+ * Opens the control groups: "--job-root PATH" comes first.  Returns the index of the
+ * first argument that is an interface.
+ */
 static int
 read_options(int argc, char **argv, struct src_bpf_options *options, bool *ret_time)
 {
+	struct cgroup_rules rules = { NULL, NULL };
+	struct err err = { 0 };
 	int i = 1;
 
+	if (argc > 2 && !strcmp(argv[1], "--job-root")) {
+		rules.roots = argv[2];
+		i = 3;
+	}
+	if (cgroups_open(NULL, &rules, &cgroups, &err) < 0)
+		err_print(&err, stderr);
 	for (; i < argc && !strncmp(argv[i], "--", 2); i++) {
 		if (!strcmp(argv[i], "--link-only"))
 			options->mode = SRC_BPF_LINK_ONLY;
@@ -279,8 +291,6 @@ main(int argc, char **argv)
 	bool with_time = false;
 	int first;
 
-	if (cgroups_open(NULL, NULL, &cgroups, &err) < 0)
-		err_print(&err, stderr);
 	first = read_options(argc, argv, &options, &with_time);
 	options.cgroups = cgroups;
 	options.interfaces = (const char *const *)argv + first;

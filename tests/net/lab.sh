@@ -528,7 +528,8 @@ lab_collector() {
 	mkdir -p "$LAB_DIR/$tag.run"
 	rm -f "$LAB_DIR/$tag.sock"
 	lab_spawn "$tag" lab_in "$node" antiphase-collector --host "$node" --metrics none \
-		--runtime-dir "$LAB_DIR/$tag.run" --endpoint "$(lab_endpoint "$tag")" "$@"
+		--runtime-dir "$LAB_DIR/$tag.run" --endpoint "$(lab_endpoint "$tag")" \
+		--job-roots "/$LAB" "$@"
 	lab_wait_for 10 "collector $tag" test -S "$LAB_DIR/$tag.sock" ||
 		tail -n 5 "$LAB_DIR/$tag.log" >&2
 }

@@ -17,7 +17,7 @@ RANDOM=${SEED:-1}
 start_collector() {
 	lab_spawn n0 lab_in n0 antiphase-collector --host n0 --metrics none \
 		--runtime-dir "$LAB_DIR/n0.run" --endpoint "$bus" --source netlink \
-		--interface lo --pacer-orders "$orders"
+		--interface lo --pacer-orders "$orders" --job-roots "/$LAB"
 }
 start_scheduler() {
 	lab_spawn sched lab_in n0 antiphase-scheduler --runtime-dir "$LAB_DIR/n0.run" \

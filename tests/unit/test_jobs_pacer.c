@@ -415,6 +415,58 @@ the_first_of_two_rank_0s_has_the_job(void **state)
 	lab_close(&lab);
 }
 
+/* Somebody on h3 poses as the job on h0 and h2, and is heard first. */
+static void
+a_pacer_on_a_node_of_the_job_goes_before_others(void **state)
+{
+	static uint32_t first;
+	struct sched_job known_job = { .id = (char *)"4711",
+				       .local_id = (char *)"4711",
+				       .name = (char *)"train",
+				       .user = (char *)"ann",
+				       .partition = (char *)"p",
+				       .state = SCHED_RUNNING,
+				       .n_nodes = 2,
+				       .nodes = (char *)"h[0,2]",
+				       .comment = (char *)"" };
+	const struct sched_snapshot snapshot = {
+		.at_us = 1, .jobs = &known_job, .by_local_id = &first, .n_jobs = 1
+	};
+	const struct job *job;
+	struct lab lab;
+
+	(void)state;
+	for (int is_told_late = 0; is_told_late < 2; is_told_late++) {
+		lab_open(&lab);
+		if (!is_told_late)
+			lab.d.snapshot = snapshot;
+		tell_row(&lab, "4711", 3, 99, 1, lab.now_ms, 10, false);
+		job = jobs_find(lab.d.jobs, "4711");
+		assert_string_equal(job->pacer.host, "h3");
+		/* While the scheduler has not told, the first one has the job. */
+		if (is_told_late) {
+			tell_row(&lab, "4711", 0, 71, 1, lab.now_ms, 10, false);
+			assert_string_equal(job->pacer.host, "h3");
+			lab.d.snapshot = snapshot;
+		}
+		tell_row(&lab, "4711", 1, 98, 1, lab.now_ms, 10, false);
+		tell_row(&lab, "4711", 2, 0, 0, 0, 0, true);
+		assert_string_equal(job->pacer.host, "h3");
+		tell_row(&lab, "4711", 0, 71, 2, lab.now_ms, 10, false);
+		assert_string_equal(job->pacer.host, "h0");
+		assert_int_equal(job->pacer.pid, 71);
+		for (int host = 1; host < 4; host++)
+			tell_row(&lab, "4711", host, 99, 3, lab.now_ms, 10, false);
+		assert_string_equal(job->pacer.host, "h0");
+		assert_int_equal(pace_counts(lab.d.pace).replaced, 1);
+		/* The end of the one that was replaced is not the job's. */
+		tell_row(&lab, "4711", 3, 99, 0, 0, 0, true);
+		assert_true(job->report_ns != 0);
+		lab.d.snapshot = (struct sched_snapshot){ 0 };
+		lab_close(&lab);
+	}
+}
+
 static void
 a_node_that_nobody_tells_of_is_taken_from_the_scheduler(void **state)
 {
@@ -504,6 +556,7 @@ main(void)
 		cmocka_unit_test(another_compute_time_is_taken_up_at_once),
 		cmocka_unit_test(spread_collectives_are_left_to_the_traffic),
 		cmocka_unit_test(the_first_of_two_rank_0s_has_the_job),
+		cmocka_unit_test(a_pacer_on_a_node_of_the_job_goes_before_others),
 		cmocka_unit_test(
 			a_node_that_nobody_tells_of_is_taken_from_the_scheduler),
 		cmocka_unit_test(
