@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "collector/jobs/local_socket.h"
+#include "collector/jobs/peer.h"
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
@@ -27,10 +28,9 @@
 /* Number of past connections whose losses are remembered. */
 #define N_GONE 64
 
-struct peer {
+struct pacer {
 	int fd;
-	uint32_t pid; /* As the kernel reports it. */
-	uid_t uid;
+	struct peer from;
 	int64_t since_ns, second_ns, looked_ns;
 	uint32_t n_packets; /* Within the second from 'second_ns'. */
 	bool has_said_hello, has_told, has_job, is_claimed;
@@ -45,7 +45,7 @@ struct pacer_socket {
 	char path[LOCAL_SOCKET_MAX_PATH];
 	char *sysroot; /* Owned. */
 	struct pacer_socket_options options;
-	VEC(struct peer *) peers;  /* Owned. */
+	VEC(struct pacer *) peers; /* Owned. */
 	struct tele_frame waiting; /* Jobs and iterations for the next frame. */
 
 	/* A pacer that reconnects reports its losses since its start; this part was counted. */
@@ -145,14 +145,11 @@ pacer_socket_n(const struct pacer_socket *p)
 /* ---- Job of a pacer -------------------------------------------------------------- */
 
 static void
-find_job(struct pacer_socket *p, struct peer *peer, int64_t now_ns)
+find_job(struct pacer_socket *p, struct pacer *peer, int64_t now_ns)
 {
-	char name[TELE_MAX_NAME + 1];
-
 	peer->looked_ns = now_ns;
-	if (process_job_name(p->sysroot, peer->pid, p->options.job_of, p->options.ctx,
-			     name)) {
-		strcpy(peer->job, name);
+	if (peer_job_name(peer->fd, &peer->from, p->sysroot, p->options.job_of,
+			  p->options.ctx, peer->job)) {
 		peer->has_job = true;
 		peer->is_claimed = false;
 	} else if (p->options.is_claim_believed && peer->hello.job[0]) {
@@ -164,7 +161,7 @@ find_job(struct pacer_socket *p, struct peer *peer, int64_t now_ns)
 /* ---- Rows ------------------------------------------------------------------------ */
 
 static void
-add_row(struct pacer_socket *p, const struct peer *peer, bool is_over)
+add_row(struct pacer_socket *p, const struct pacer *peer, bool is_over)
 {
 	const struct pace_iteration *it = &peer->last;
 	uint32_t job = TELE_OTHER;
@@ -183,7 +180,7 @@ add_row(struct pacer_socket *p, const struct peer *peer, bool is_over)
 			 .is_claimed = peer->is_claimed,
 			 .is_observing = peer->hello.is_observing,
 			 .is_over = is_over,
-			 .pid = peer->pid,
+			 .pid = peer->from.pid,
 			 .rank = peer->hello.rank,
 			 .number = it->number,
 			 .enter_ns = it->enter_ns,
@@ -217,9 +214,10 @@ pacer_socket_fill(struct pacer_socket *p, struct tele_frame *frame)
 /* ---- Connections ----------------------------------------------------------------- */
 
 static void
-remember(struct pacer_socket *p, const struct peer *peer)
+remember(struct pacer_socket *p, const struct pacer *peer)
 {
-	p->gone[p->n_gone++ % N_GONE] = (struct gone){ peer->pid, peer->last.lost };
+	p->gone[p->n_gone++ % N_GONE] =
+		(struct gone){ peer->from.pid, peer->last.lost };
 }
 
 /* 0 if unknown; drops an entry whose pid was reused. */
@@ -237,13 +235,13 @@ lost_before(struct pacer_socket *p, uint32_t pid, uint32_t lost)
 
 /* Ends a connection; 'why' NULL: the peer ended it. */
 static void
-let_go(struct pacer_socket *p, struct peer *peer, const char *why, int64_t now_ns)
+let_go(struct pacer_socket *p, struct pacer *peer, const char *why, int64_t now_ns)
 {
 	if (why) {
 		p->counts.refused++;
 		log_limited(&p->said, now_ns, LOG_LEVEL_WARN, "pacer",
-			    "process %u of user %u is disconnected: %s", peer->pid,
-			    (unsigned)peer->uid, why);
+			    "process %u of user %u is disconnected: %s", peer->from.pid,
+			    (unsigned)peer->from.uid, why);
 	}
 	if (peer->has_said_hello) {
 		add_row(p, peer, true);
@@ -260,16 +258,36 @@ let_go(struct pacer_socket *p, struct peer *peer, const char *why, int64_t now_n
 	free(peer);
 }
 
+/*
+ * Why 'peer' may not stay beside the others; NULL: it may.  A job has a few rank 0s at
+ * most; what belongs to none shares a part of the places, so that it leaves the rest.
+ */
 static const char *
-why_not(const struct pacer_socket *p, uid_t uid)
+why_not(const struct pacer_socket *p, const struct pacer *peer)
 {
-	size_t n = 0;
+	bool is_of_job = peer->has_job && !peer->is_claimed;
+	size_t n_of_job = 0, n_of_none = 0, n_of_user = 0, n = 0;
 
-	if (p->peers.n >= PACER_SOCKET_CONNECTIONS)
+	for (size_t i = 0; i < p->peers.n; i++) {
+		const struct pacer *other = p->peers.items[i];
+
+		if (other == peer)
+			continue;
+		n++;
+		n_of_user += other->from.uid == peer->from.uid;
+		if (!other->has_job || other->is_claimed)
+			n_of_none++;
+		else if (is_of_job)
+			n_of_job += !strcmp(other->job, peer->job);
+	}
+	if (n >= PACER_SOCKET_CONNECTIONS)
 		return "there are too many connections";
-	for (size_t i = 0; i < p->peers.n; i++)
-		n += p->peers.items[i]->uid == uid;
-	if (n >= PACER_SOCKET_OF_USER && uid != 0 && uid != geteuid())
+	if (is_of_job && n_of_job >= PACER_SOCKET_OF_JOB)
+		return "its job has too many connections";
+	if (!is_of_job && n_of_none >= PACER_SOCKET_OF_NONE)
+		return "there are too many connections of no job";
+	/* Those of root in containers are counted by job. */
+	if (n_of_user >= PACER_SOCKET_OF_USER && (peer->from.uid != 0 || !is_of_job))
 		return "its user has too many connections";
 	return NULL;
 }
@@ -277,12 +295,11 @@ why_not(const struct pacer_socket *p, uid_t uid)
 static void
 accept_one(struct pacer_socket *p, int fd, int64_t now_ns)
 {
-	struct ucred from = { 0 };
-	socklen_t size = sizeof from;
-	struct peer *peer;
+	struct pacer *peer;
+	struct peer from;
 	const char *why;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &from, &size) < 0) {
+	if (peer_read(fd, &from) < 0) {
 		close(fd);
 		p->counts.refused++;
 		return;
@@ -290,10 +307,10 @@ accept_one(struct pacer_socket *p, int fd, int64_t now_ns)
 	p->counts.connections++;
 	peer = xcalloc(1, sizeof *peer);
 	peer->fd = fd;
-	peer->pid = (uint32_t)from.pid;
-	peer->uid = from.uid;
+	peer->from = from;
 	peer->since_ns = peer->second_ns = now_ns;
-	why = why_not(p, from.uid);
+	find_job(p, peer, now_ns);
+	why = why_not(p, peer);
 	if (!why && watch(p, fd, peer) < 0)
 		why = "it cannot be watched";
 	if (why)
@@ -340,7 +357,7 @@ accept_all(struct pacer_socket *p, int64_t now_ns)
 
 /* Returns the reason to end the connection, or NULL. */
 static const char *
-take(struct pacer_socket *p, struct peer *peer, const uint8_t *bytes, size_t n,
+take(struct pacer_socket *p, struct pacer *peer, const uint8_t *bytes, size_t n,
      int64_t now_ns)
 {
 	struct pace_packet packet;
@@ -354,17 +371,24 @@ take(struct pacer_socket *p, struct peer *peer, const uint8_t *bytes, size_t n,
 	if (packet.kind == PACE_HELLO && !peer->has_said_hello) {
 		peer->hello = packet.hello;
 		peer->has_said_hello = true;
-		find_job(p, peer, now_ns);
-		return NULL;
+		if (!peer->has_job)
+			find_job(p, peer, now_ns);
+		return why_not(p, peer);
 	}
 	if (packet.kind != PACE_ITERATION || !peer->has_said_hello)
 		return "it sends packets out of turn";
-	if (!peer->has_job && now_ns - peer->looked_ns >= LOOK_AGAIN_NS)
+	if (!peer->has_job && now_ns - peer->looked_ns >= LOOK_AGAIN_NS) {
+		const char *why;
+
 		find_job(p, peer, now_ns);
+		why = peer->has_job ? why_not(p, peer) : NULL;
+		if (why)
+			return why;
+	}
 	p->counts.iterations++;
 	p->counts.unknown_job += !peer->has_job;
 	lost = peer->has_told ? peer->last.lost
-			      : lost_before(p, peer->pid, packet.iteration.lost);
+			      : lost_before(p, peer->from.pid, packet.iteration.lost);
 	if (packet.iteration.lost > lost)
 		p->counts.lost += packet.iteration.lost - lost;
 	peer->last = packet.iteration;
@@ -374,7 +398,7 @@ take(struct pacer_socket *p, struct peer *peer, const uint8_t *bytes, size_t n,
 }
 
 static bool
-is_too_much(struct peer *peer, int64_t now_ns)
+is_too_much(struct pacer *peer, int64_t now_ns)
 {
 	if (now_ns - peer->second_ns >= SECOND_NS) {
 		peer->second_ns = now_ns;
@@ -384,7 +408,7 @@ is_too_much(struct peer *peer, int64_t now_ns)
 }
 
 static void
-read_peer(struct pacer_socket *p, struct peer *peer, int64_t now_ns)
+read_peer(struct pacer_socket *p, struct pacer *peer, int64_t now_ns)
 {
 	for (int i = 0; i < MAX_PACKETS; i++) {
 		uint8_t bytes[PACE_MAX_BYTES];
@@ -439,7 +463,7 @@ void
 pacer_socket_tick(struct pacer_socket *p, int64_t now_ns)
 {
 	for (size_t i = p->peers.n; i-- > 0;) {
-		struct peer *peer = p->peers.items[i];
+		struct pacer *peer = p->peers.items[i];
 
 		if (!peer->has_said_hello &&
 		    now_ns - peer->since_ns > PACER_SOCKET_HELLO_NS)
@@ -458,9 +482,10 @@ pacer_socket_order(struct pacer_socket *p, const char *job, uint32_t pid,
 	size_t n = pace_encode(&packet, bytes);
 
 	for (size_t i = 0; i < p->peers.n; i++) {
-		const struct peer *peer = p->peers.items[i];
+		const struct pacer *peer = p->peers.items[i];
 
-		if (peer->pid != pid || !peer->has_job || strcmp(peer->job, job) != 0)
+		if (peer->from.pid != pid || !peer->has_job ||
+		    strcmp(peer->job, job) != 0)
 			continue;
 		if (send(peer->fd, bytes, n, MSG_DONTWAIT | MSG_NOSIGNAL) ==
 		    (ssize_t)n) {

@@ -34,8 +34,13 @@ struct err;
 struct pacer_socket;
 
 #define PACER_SOCKET_CONNECTIONS 1024
-#define PACER_SOCKET_OF_USER     256 /* Of one user, except root and the collector's. */
-#define PACER_SOCKET_PACKETS     500 /* A second, of one connection. */
+/* Of one job: each of its steps has one rank 0 on a host, and one of them is used. */
+#define PACER_SOCKET_OF_JOB 16
+/* Of no job, all together, so that they leave most places to jobs; claims count here. */
+#define PACER_SOCKET_OF_NONE 256
+/* Of one user; root's in jobs are counted by job alone, as each container has a root. */
+#define PACER_SOCKET_OF_USER 256
+#define PACER_SOCKET_PACKETS 500 /* A second, of one connection. */
 /* A connection without HELLO by then is closed. */
 #define PACER_SOCKET_HELLO_NS INT64_C(5000000000)
 

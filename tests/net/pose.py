@@ -27,7 +27,7 @@ for _ in range(n):
         held.append(s)
     except OSError:
         s.close()
-time.sleep(1)
+time.sleep(2 if n > 1 else 0.3)
 count = 0
 for s in held:
     s.setblocking(False)

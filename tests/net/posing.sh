@@ -59,4 +59,17 @@ check "job 4711 has no report of others ($(($(rows 4711) - n)) of 4)" test "$(ro
 check "and a pod has none ($(rows pod-$pod) of 1)" test "$(rows pod-$pod)" = 0
 check "they belong to no job" test "$(lab_metric n0 '^antiphase_collector_iterations_unknown_job')" = 5
 
+# ---- Root in a container -----------------------------------------------------------------
+# Its user is 0, too: 1,100 connections, which would be all there are.
+lab_job docker/3f0c >/dev/null
+lab_spawn crowd lab_in_job docker/3f0c unshare --pid --fork --mount-proc python3 \
+	"$LAB_ROOT/tests/net/pose.py" 0 "$LAB_DIR/n0.run/pacer.sock" 4711 1100
+sleep 1.2
+report $job/step_0
+check "beside a crowd of no job the job is heard ($(($(rows 4711) - n)) of 1)" \
+	test "$(rows 4711)" = $((n + 1))
+wait "${LAB_PID[crowd]}"
+check "which gets 256 of 1,024 places ($(tail -n 1 "$LAB_DIR/crowd.log"))" \
+	test "$(tail -n 1 "$LAB_DIR/crowd.log")" = 256
+
 lab_end

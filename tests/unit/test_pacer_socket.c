@@ -396,6 +396,87 @@ who_sends_too_much_is_cut_and_then_let_go(void **state)
 	close_place(place);
 }
 
+/* Connects until it is refused; at most 'max'.  Returns the number of connections. */
+static size_t
+crowd(struct place *place, int *fds, size_t max)
+{
+	size_t n = 0;
+
+	while (n < max) {
+		fds[n] = connect_raw(place);
+		pacer_socket_read(place->pacers, place->now_ns);
+		if (is_closed(fds[n])) {
+			close(fds[n]);
+			break;
+		}
+		n++;
+	}
+	return n;
+}
+
+/* Root in containers too: the test's user is root, or that of the collector. */
+static void
+no_job_and_no_container_takes_all_places(void **state)
+{
+	struct place *place = open_place("0::/docker/3f0c\n", true);
+	static int fds[1200];
+	size_t n_of_none, n = 0;
+
+	(void)state;
+	n_of_none = crowd(place, fds, 1100);
+	assert_int_equal(n_of_none, PACER_SOCKET_OF_NONE);
+	n = n_of_none;
+	for (int i = 0; i < 3; i++) {
+		char cgroup[32];
+		size_t n_of_job;
+
+		snprintf(cgroup, sizeof cgroup, "0::/jobs/%d\n", i);
+		cgroups_write(place->directory, (unsigned)getpid(), cgroup);
+		n_of_job = crowd(place, fds + n, 100);
+		assert_int_equal(n_of_job, geteuid() == 0 ? PACER_SOCKET_OF_JOB : 0);
+		n += n_of_job;
+	}
+	print_message("places: %zu of %d go to processes of no job, %d to one job\n",
+		      n_of_none, PACER_SOCKET_CONNECTIONS, PACER_SOCKET_OF_JOB);
+	assert_int_equal(pacer_socket_counts(place->pacers)->refused, 4);
+	/* A job still has its place. */
+	if (geteuid() == 0) {
+		cgroups_write(place->directory, (unsigned)getpid(), "0::/jobs/9\n");
+		assert_true(link_open(&place->link, place->now_ns));
+		send_iteration(place, 3);
+		read_all(place);
+		assert_int_equal(place->frame.iterations.n, 1);
+	}
+	while (n > 0)
+		close(fds[--n]);
+	close_place(place);
+}
+
+/* A connection that belonged to no job counts as the job's once it is known to be. */
+static void
+who_joins_a_job_that_is_full_is_let_go(void **state)
+{
+	struct place *place = open_place("0::/jobs/4711\n", false);
+	int fds[PACER_SOCKET_OF_JOB];
+
+	(void)state;
+	assert_int_equal(crowd(place, fds, PACER_SOCKET_OF_JOB), PACER_SOCKET_OF_JOB);
+	cgroups_write(place->directory, (unsigned)getpid(), "0::/elsewhere\n");
+	assert_true(link_open(&place->link, place->now_ns));
+	send_iteration(place, 3);
+	read_all(place);
+	assert_int_equal(pacer_socket_n(place->pacers), 1);
+	cgroups_write(place->directory, (unsigned)getpid(), "0::/jobs/4711\n");
+	place->now_ns += SECOND_NS;
+	send_iteration(place, 4);
+	read_all(place);
+	assert_int_equal(pacer_socket_n(place->pacers), 0);
+	assert_int_equal(pacer_socket_counts(place->pacers)->refused, 1);
+	for (int i = 0; i < PACER_SOCKET_OF_JOB; i++)
+		close(fds[i]);
+	close_place(place);
+}
+
 static void
 who_says_nothing_is_let_go_in_the_end(void **state)
 {
@@ -480,6 +561,8 @@ main(void)
 		cmocka_unit_test(what_is_no_packet_ends_its_connection_and_no_other),
 		cmocka_unit_test(packets_out_of_turn_end_the_connection),
 		cmocka_unit_test(who_sends_too_much_is_cut_and_then_let_go),
+		cmocka_unit_test(no_job_and_no_container_takes_all_places),
+		cmocka_unit_test(who_joins_a_job_that_is_full_is_let_go),
 		cmocka_unit_test(who_says_nothing_is_let_go_in_the_end),
 		cmocka_unit_test(without_descriptors_the_next_is_refused_and_all_go_on),
 		cmocka_unit_test(
