@@ -73,8 +73,8 @@ struct collector {
 	uint64_t unplaced_jobs;   /* Counted as other because a table was full. */
 	uint64_t gone_cgroups;    /* Control groups of jobs, so far. */
 	uint64_t refused_orders;  /* Malformed messages. */
-	uint64_t refused_cgroups; /* As last logged. */
-	struct log_limit orders_log_limit, cgroups_log_limit;
+	uint64_t refused_cgroups, paused_events; /* As last logged. */
+	struct log_limit orders_log_limit, cgroups_log_limit, events_log_limit;
 	int64_t saved_ns; /* Time of the last write of totals. */
 	int status;       /* Exit status. */
 };

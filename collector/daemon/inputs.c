@@ -67,13 +67,30 @@ on_pacers(void *ctx)
 	send_iterations(c, now_ns);
 }
 
+/* What a sender has too much of waits in its queue, or is lost there. */
+static void
+check_paused(struct collector *c, int64_t now_ns)
+{
+	uint64_t n = event_socket_counts(c->events)->paused;
+
+	if (n != c->paused_events)
+		log_limited(&c->events_log_limit, now_ns, LOG_LEVEL_WARN, "events",
+			    "%llu senders of collective events sent more than %d within a "
+			    "second, and had to wait",
+			    (unsigned long long)(n - c->paused_events),
+			    EVENT_SOCKET_OF_SENDER);
+	c->paused_events = n;
+}
+
 void
 collector_inputs_second(struct collector *c, int64_t now_ns,
 			const struct publish_state *state)
 {
-	if (c->events)
+	if (c->events) {
 		publisher_rows(c->publisher, TELE_EVENTS, now_ns, state, fill_events,
 			       c->events);
+		check_paused(c, now_ns);
+	}
 	if (c->pacers) {
 		pacer_socket_tick(c->pacers, now_ns);
 		send_iterations(c, now_ns);

@@ -340,7 +340,12 @@ write_events(const struct collector *c, struct metrics *m)
 			counts->dropped + counts->lost,
 			"Collective events dropped here or by their senders.");
 	metrics_counter(m, "antiphase_collector_collective_events_refused_total",
-			counts->refused, "Datagrams that were not collective events.");
+			counts->refused, "Packets that were not collective events, and "
+			"connections over a limit.");
+	metrics_counter(m, "antiphase_collector_collective_events_paused_total",
+			counts->paused,
+			"Times that a sender was not read until the next second, for "
+			"sending too many events.");
 }
 
 static void

@@ -6,21 +6,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "collector/jobs/local_socket.h"
+#include "collector/jobs/peer.h"
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/vec.h"
 #include "lib/wire/coll_event.h"
 
-/* Datagrams taken in one event_socket_read(). */
-#define MAX_READ 4096
-/* Receive buffer: some ten thousand events. */
-#define RECEIVE_BYTES (4 << 20)
+/* Limits of one event_socket_read(): events of epoll, new connections, packets of each. */
+#define MAX_EVENTS  64
+#define MAX_ACCEPT  16
+#define MAX_PACKETS 64
+#define BACKLOG     128
 /* Senders whose losses are tracked; further ones are not. */
 #define MAX_SENDERS 4096
 
@@ -34,13 +35,33 @@ struct sender {
 	uint64_t lost; /* As last reported. */
 };
 
-struct event_socket {
+/* Whose events are counted together: a user's of one job, or of none. */
+struct owner {
+	uid_t uid;
+	char job[TELE_MAX_NAME + 1]; /* "": none. */
+	uint32_t n_connections;
+	uint32_t n_read; /* Events in this second. */
+};
+
+struct connection {
 	int fd;
-	char path[COLL_EVENT_MAX_PATH];
+	struct peer peer;
+	bool is_of_host, is_paused;
+	struct owner *owner;
+};
+
+struct event_socket {
+	int fd, epoll_fd;
+	int spare_fd; /* Closed when descriptors run out, to refuse a connection. */
+	char path[LOCAL_SOCKET_MAX_PATH];
 	char *sysroot; /* Owned. */
 	process_job_fn *job_of;
 	void *ctx;
-	struct tele_frame waiting; /* Jobs and events for the next frame. */
+	struct tele_frame waiting;            /* Jobs and events for the next frame. */
+	VEC(struct connection *) connections; /* Owned. */
+	VEC(struct owner *) owners;           /* Owned. */
+	uint32_t n_new;                       /* Connections in this second. */
+	bool is_closed_to_new;                /* Until the next second. */
 	VEC(struct process) processes;
 	VEC(struct sender) senders;
 	struct event_socket_counts counts;
@@ -49,25 +70,18 @@ struct event_socket {
 /* ---- The socket ----------------------------------------------------------------- */
 
 static int
-bind_socket(const char *path, int *ret_fd, struct err *err)
+watch(const struct event_socket *m, int fd, void *what)
 {
-	int fd = -1, yes = 1, bytes = RECEIVE_BYTES;
-	int error = local_socket_bind(path, SOCK_DGRAM, &fd, err);
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = what };
 
-	if (error < 0)
-		return error;
-	/* Best effort; the default size works too. */
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) < 0)
-		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-	if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) < 0) {
-		error = err_set_errno(err, path, errno,
-				      "cannot identify senders (SO_PASSCRED)");
-		unlink(path);
-		close(fd);
-		return error;
-	}
-	*ret_fd = fd;
-	return 0;
+	return epoll_ctl(m->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+/* Also not for its end, which is noticed once it is watched again. */
+static void
+stop_watching(const struct event_socket *m, int fd)
+{
+	(void)epoll_ctl(m->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 }
 
 int
@@ -75,7 +89,7 @@ event_socket_open(const char *path, const char *sysroot, process_job_fn *job_of,
 		  void *ctx, struct event_socket **ret_events, struct err *err)
 {
 	struct event_socket *m;
-	int fd = -1, error = bind_socket(path, &fd, err);
+	int fd = -1, error = local_socket_bind(path, SOCK_SEQPACKET, &fd, err);
 
 	if (error < 0)
 		return error;
@@ -85,6 +99,17 @@ event_socket_open(const char *path, const char *sysroot, process_job_fn *job_of,
 	m->sysroot = xstrdup(sysroot ? sysroot : "");
 	m->job_of = job_of;
 	m->ctx = ctx;
+	m->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	m->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (m->epoll_fd < 0 || m->spare_fd < 0 || listen(fd, BACKLOG) < 0)
+		error = -errno;
+	if (error == 0)
+		error = watch(m, fd, NULL);
+	if (error < 0) {
+		err_set_errno(err, path, -error, "cannot listen");
+		event_socket_close(m);
+		return error;
+	}
 	*ret_events = m;
 	return 0;
 }
@@ -94,8 +119,20 @@ event_socket_close(struct event_socket *m)
 {
 	if (!m)
 		return;
+	for (size_t i = 0; i < m->connections.n; i++) {
+		close(m->connections.items[i]->fd);
+		free(m->connections.items[i]);
+	}
+	vec_free(&m->connections);
+	for (size_t i = 0; i < m->owners.n; i++)
+		free(m->owners.items[i]);
+	vec_free(&m->owners);
 	unlink(m->path);
 	close(m->fd);
+	if (m->epoll_fd >= 0)
+		close(m->epoll_fd);
+	if (m->spare_fd >= 0)
+		close(m->spare_fd);
 	free(m->sysroot);
 	tele_fini(&m->waiting);
 	vec_free(&m->processes);
@@ -106,7 +143,7 @@ event_socket_close(struct event_socket *m)
 int
 event_socket_fd(const struct event_socket *m)
 {
-	return m->fd;
+	return m->epoll_fd;
 }
 
 const struct event_socket_counts *
@@ -166,99 +203,229 @@ note_lost(struct event_socket *m, uint32_t pid, uint64_t lost)
 	sender->lost = lost;
 }
 
+/* ---- Connections ---------------------------------------------------------------- */
+
+static struct owner *
+owner_of(struct event_socket *m, uid_t uid, const char *job)
+{
+	struct owner *owner;
+
+	for (size_t i = 0; i < m->owners.n; i++)
+		if (m->owners.items[i]->uid == uid &&
+		    !strcmp(m->owners.items[i]->job, job))
+			return m->owners.items[i];
+	owner = xcalloc(1, sizeof *owner);
+	owner->uid = uid;
+	strcpy(owner->job, job);
+	vec_push(&m->owners, owner);
+	return owner;
+}
+
+static void
+let_go(struct event_socket *m, struct connection *c)
+{
+	for (size_t i = 0; i < m->connections.n; i++) {
+		if (m->connections.items[i] != c)
+			continue;
+		m->connections.items[i] = m->connections.items[--m->connections.n];
+		break;
+	}
+	c->owner->n_connections--;
+	close(c->fd);
+	free(c);
+}
+
+/* Whether a connection of this owner has a place; what speaks for the host has. */
+static bool
+has_place(const struct event_socket *m, const struct owner *owner)
+{
+	size_t n_of_none = 0;
+
+	if (m->connections.n >= EVENT_SOCKET_CONNECTIONS)
+		return false;
+	if (*owner->job)
+		return owner->n_connections < EVENT_SOCKET_OF_JOB;
+	for (size_t i = 0; i < m->owners.n; i++)
+		if (!*m->owners.items[i]->job)
+			n_of_none += m->owners.items[i]->n_connections;
+	return n_of_none < EVENT_SOCKET_OF_NONE;
+}
+
+static void
+accept_one(struct event_socket *m, int fd)
+{
+	struct connection *c;
+	char job[TELE_MAX_NAME + 1];
+	struct owner *owner;
+	struct peer peer;
+	bool is_of_host;
+
+	if (peer_read(fd, &peer) < 0) {
+		m->counts.refused++;
+		close(fd);
+		return;
+	}
+	if (!peer_job_name(fd, &peer, m->sysroot, m->job_of, m->ctx, job))
+		*job = '\0';
+	is_of_host = !*job && peer_is_of_host(fd, &peer, m->sysroot, m->job_of, m->ctx);
+	owner = owner_of(m, peer.uid, job);
+	if (!is_of_host && !has_place(m, owner)) {
+		m->counts.refused++;
+		close(fd);
+		return;
+	}
+	c = xcalloc(1, sizeof *c);
+	c->fd = fd;
+	c->peer = peer;
+	c->is_of_host = is_of_host;
+	c->owner = owner;
+	owner->n_connections++;
+	vec_push(&m->connections, c);
+	if (watch(m, fd, c) < 0) {
+		m->counts.refused++;
+		let_go(m, c);
+	}
+}
+
+/* Out of descriptors: refuses the next connection, which would stay pending. */
+static bool
+refuse_one(struct event_socket *m)
+{
+	int fd;
+
+	m->counts.refused++;
+	close(m->spare_fd);
+	fd = accept(m->fd, NULL, NULL);
+	if (fd >= 0)
+		close(fd);
+	m->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return fd >= 0;
+}
+
+static void
+accept_some(struct event_socket *m)
+{
+	for (int i = 0; i < MAX_ACCEPT; i++) {
+		int fd = accept4(m->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd >= 0) {
+			accept_one(m, fd);
+			if (++m->n_new >= EVENT_SOCKET_NEW) {
+				m->is_closed_to_new = true;
+				stop_watching(m, m->fd);
+				return;
+			}
+			continue;
+		}
+		if (errno == ECONNABORTED || errno == EINTR)
+			continue;
+		if ((errno != EMFILE && errno != ENFILE) || !refuse_one(m))
+			return;
+	}
+}
+
 /* ---- Reading -------------------------------------------------------------------- */
 
 static void
-take(struct event_socket *m, const uint8_t *bytes, size_t n, const struct ucred *from)
+take(struct event_socket *m, const struct connection *c, const struct coll_event *event)
 {
-	bool is_trusted = from->uid == 0 || from->uid == geteuid();
-	struct coll_event event;
 	uint32_t pid, job;
 
-	if (coll_event_decode(bytes, n, &event) < 0) {
-		m->counts.refused++;
-		return;
-	}
-	note_lost(m, (uint32_t)from->pid, event.lost);
+	note_lost(m, c->peer.pid, event->lost);
 	if (m->waiting.events.n >= EVENT_SOCKET_MAX) {
 		m->counts.dropped++;
 		return;
 	}
-	pid = event.pid && is_trusted ? event.pid : (uint32_t)from->pid;
+	pid = event->pid && c->is_of_host ? event->pid : c->peer.pid;
 	job = job_of_process(m, pid);
 	m->counts.events++;
 	m->counts.unknown_job += job == TELE_OTHER;
 	vec_push(&m->waiting.events, ((struct tele_event){
 					     .job = job,
-					     .source = event.source,
-					     .is_launch = event.is_launch,
+					     .source = event->source,
+					     .is_launch = event->is_launch,
 					     .pid = pid,
-					     .begin_ns = event.begin_ns,
-					     .end_ns = event.end_ns,
-					     .bytes = event.bytes,
+					     .begin_ns = event->begin_ns,
+					     .end_ns = event->end_ns,
+					     .bytes = event->bytes,
 				     }));
 }
 
-static const struct ucred *
-credentials(struct msghdr *message)
-{
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c))
-		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS &&
-		    c->cmsg_len >= CMSG_LEN(sizeof(struct ucred)))
-			return (const struct ucred *)CMSG_DATA(c);
-	return NULL;
-}
-
-/* Any process may pass descriptors along; close them. */
 static void
-close_descriptors(struct msghdr *message)
+read_connection(struct event_socket *m, struct connection *c)
 {
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c;
-	     c = CMSG_NXTHDR(message, c)) {
-		size_t n = c->cmsg_len - CMSG_LEN(0);
+	for (int i = 0; i < MAX_PACKETS; i++) {
+		uint8_t bytes[COLL_EVENT_BYTES + 1];
+		struct coll_event event;
+		ssize_t n;
 
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (size_t i = 0; i + sizeof(int) <= n; i += sizeof(int)) {
-			int fd;
-
-			memcpy(&fd, CMSG_DATA(c) + i, sizeof fd);
-			close(fd);
+		if (!c->is_of_host && c->owner->n_read >= EVENT_SOCKET_OF_SENDER) {
+			stop_watching(m, c->fd);
+			c->is_paused = true;
+			m->counts.paused++;
+			return;
 		}
+		/* Without room for descriptors: the kernel closes those sent along. */
+		n = recv(c->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			return;
+		if (n > 0 && coll_event_decode(bytes, (size_t)n, &event) == 0) {
+			c->owner->n_read++;
+			take(m, c, &event);
+			continue;
+		}
+		/* An empty read means that the sender has gone. */
+		m->counts.refused += n > 0;
+		let_go(m, c);
+		return;
 	}
 }
 
 void
 event_socket_read(struct event_socket *m)
 {
-	for (int i = 0; i < MAX_READ; i++) {
-		uint8_t bytes[COLL_EVENT_BYTES + 1];
+	struct epoll_event events[MAX_EVENTS];
+	int n = epoll_wait(m->epoll_fd, events, MAX_EVENTS, 0);
 
-		union {
-			struct cmsghdr align;
-			char bytes[CMSG_SPACE(sizeof(struct ucred))];
-		} control;
-		struct iovec piece = { bytes, sizeof bytes };
-		struct msghdr message = {
-			.msg_iov = &piece,
-			.msg_iovlen = 1,
-			.msg_control = &control,
-			.msg_controllen = sizeof control,
-		};
-		ssize_t n = recvmsg(m->fd, &message, MSG_CMSG_CLOEXEC);
-		const struct ucred *from;
+	for (int i = 0; i < n; i++)
+		if (events[i].data.ptr)
+			read_connection(m, events[i].data.ptr);
+	/* Last, because a new connection may reuse the place of one that ended. */
+	for (int i = 0; i < n; i++)
+		if (!events[i].data.ptr)
+			accept_some(m);
+}
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return;
-		close_descriptors(&message);
-		from = credentials(&message);
-		if (from)
-			take(m, bytes, (size_t)n, from);
+/* All may send again. */
+static void
+begin_second(struct event_socket *m)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < m->owners.n; i++) {
+		struct owner *owner = m->owners.items[i];
+
+		owner->n_read = 0;
+		if (owner->n_connections)
+			m->owners.items[kept++] = owner;
 		else
-			m->counts.refused++;
+			free(owner);
 	}
+	m->owners.n = kept;
+	for (size_t i = m->connections.n; i-- > 0;) {
+		struct connection *c = m->connections.items[i];
+
+		if (!c->is_paused)
+			continue;
+		c->is_paused = false;
+		if (watch(m, c->fd, c) < 0)
+			let_go(m, c);
+	}
+	m->n_new = 0;
+	if (m->is_closed_to_new && watch(m, m->fd, NULL) == 0)
+		m->is_closed_to_new = false;
 }
 
 bool
@@ -276,5 +443,6 @@ event_socket_fill(struct event_socket *m, struct tele_frame *frame)
 	}
 	tele_clear(&m->waiting);
 	m->processes.n = 0;
+	begin_second(m);
 	return is_any;
 }

@@ -74,6 +74,17 @@ coll_event_decode(const uint8_t *bytes, size_t n, struct coll_event *ret_event)
 	return 0;
 }
 
+/* In place of the one there is. */
+static int
+make_socket(struct coll_event_sender *sender)
+{
+	if (sender->fd >= 0)
+		close(sender->fd);
+	sender->is_connected = false;
+	sender->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	return sender->fd < 0 ? -errno : 0;
+}
+
 int
 coll_event_sender_init(struct coll_event_sender *sender, const char *path)
 {
@@ -85,8 +96,7 @@ coll_event_sender_init(struct coll_event_sender *sender, const char *path)
 	if (strlen(path) >= sizeof sender->path)
 		return -ENAMETOOLONG;
 	strcpy(sender->path, path);
-	sender->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	return sender->fd < 0 ? -errno : 0;
+	return make_socket(sender);
 }
 
 void
@@ -95,28 +105,45 @@ coll_event_sender_fini(struct coll_event_sender *sender)
 	if (sender->fd >= 0)
 		close(sender->fd);
 	sender->fd = -1;
+	sender->is_connected = false;
 }
 
-/* Does not connect the socket: each send finds a restarted collector by its path. */
+/* Connects if need be, and sends. */
+static int
+try_send(struct coll_event_sender *sender, const uint8_t bytes[COLL_EVENT_BYTES])
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+
+	if (sender->fd < 0)
+		return -EBADF;
+	if (!sender->is_connected) {
+		strcpy(to.sun_path, sender->path);
+		if (connect(sender->fd, (const struct sockaddr *)&to, sizeof to) < 0)
+			return -errno;
+		sender->is_connected = true;
+	}
+	if (send(sender->fd, bytes, COLL_EVENT_BYTES, MSG_NOSIGNAL) < 0)
+		return -errno;
+	return 0;
+}
+
+/* Connects again, once, if the connection has ended: so it finds a restarted collector. */
 int
 coll_event_send(struct coll_event_sender *sender, const struct coll_event *event)
 {
-	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	struct coll_event copy = *event;
 	uint8_t bytes[COLL_EVENT_BYTES];
-	int error = EBADF;
+	bool was_connected = sender->is_connected;
+	int error;
 
 	copy.lost += sender->lost;
 	coll_event_encode(&copy, bytes);
-	if (sender->fd >= 0) {
-		strcpy(to.sun_path, sender->path);
-		if (sendto(sender->fd, bytes, sizeof bytes, MSG_NOSIGNAL,
-			   (const struct sockaddr *)&to, sizeof to) >= 0) {
-			sender->sent++;
-			return 0;
-		}
-		error = errno;
-	}
-	sender->lost++;
-	return -error;
+	error = try_send(sender, bytes);
+	if (was_connected && error < 0 && error != -EAGAIN && make_socket(sender) == 0)
+		error = try_send(sender, bytes);
+	if (error == 0)
+		sender->sent++;
+	else
+		sender->lost++;
+	return error;
 }

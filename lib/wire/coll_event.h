@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * coll_event.h - one collective, as a small datagram to the collector of the host
+ * coll_event.h - one collective, as a small packet to the collector of the host
  *
  * Senders are antiphase-events, which watches MPI and gloo from outside, and the NCCL
  * profiler plug-in, which runs inside a job and so must stay minimal: no allocation, no
  * waiting, no output, and of our code only these two files.  An event that cannot be sent
- * (no collector, or its queue is full: net.unix.max_dgram_qlen, by default 10 datagrams) is
- * dropped and counted, and the next datagram that gets through reports the count.
+ * (no collector, or the queue to it is full: some 250 packets by default,
+ * net.core.wmem_default) is dropped and counted, and the next packet that gets through
+ * reports the count.
  *
  * All fields are little endian, at the offsets in coll_event.c.  The job follows from the
- * sender's credentials, unless the sender may report for other processes: see
+ * sender's process, as the kernel knows it, unless the sender may report for other processes: see
  * collector/jobs/event_socket.h.
  */
 #ifndef LIB_WIRE_COLL_EVENT_H
@@ -45,7 +46,8 @@ void coll_event_encode(const struct coll_event *event,
 int coll_event_decode(const uint8_t *bytes, size_t n, struct coll_event *ret_event);
 
 struct coll_event_sender {
-	int fd; /* -1: could not be made; everything is lost. */
+	int fd; /* SOCK_SEQPACKET; -1: could not be made. */
+	bool is_connected;
 	char path[COLL_EVENT_MAX_PATH];
 	uint64_t sent, lost;
 };

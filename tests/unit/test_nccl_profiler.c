@@ -22,7 +22,8 @@
 struct bench {
 	char directory[64], path[96];
 	void *library;
-	int fd;        /* The collector's socket. */
+	int fd;        /* The collector's socket, */
+	int from;      /* and the newest connection to it; 0: none yet. */
 	void *context; /* Of one communicator. */
 	const struct nccl_profiler_v4 *v4;
 };
@@ -53,8 +54,9 @@ open_bench(void **state)
 	snprintf(bench->path, sizeof bench->path, "%s/events.sock", bench->directory);
 	setenv(COLL_EVENT_PATH_ENV, bench->path, 1);
 	strcpy(at.sun_path, bench->path);
-	bench->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+	bench->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
 	assert_int_equal(bind(bench->fd, (struct sockaddr *)&at, sizeof at), 0);
+	assert_int_equal(listen(bench->fd, 16), 0);
 	bench->library = open_library();
 	if (!bench->library)
 		fail_msg("%s", dlerror());
@@ -69,6 +71,8 @@ close_bench(void **state)
 {
 	struct bench *bench = *state;
 
+	if (bench->from)
+		close(bench->from);
 	close(bench->fd);
 	unlink(bench->path);
 	rmdir(bench->directory);
@@ -79,11 +83,22 @@ close_bench(void **state)
 
 /* Reads the next collective event; false if there is none. */
 static bool
-receive(const struct bench *bench, struct coll_event *ret_sent)
+receive(struct bench *bench, struct coll_event *ret_sent)
 {
 	uint8_t bytes[COLL_EVENT_BYTES + 1];
-	ssize_t n = recv(bench->fd, bytes, sizeof bytes, 0);
+	ssize_t n =
+		bench->from ? recv(bench->from, bytes, sizeof bytes, MSG_DONTWAIT) : 0;
 
+	if (n == 0) {
+		int from = accept(bench->fd, NULL, NULL);
+
+		if (from < 0)
+			return false;
+		if (bench->from)
+			close(bench->from);
+		bench->from = from;
+		return receive(bench, ret_sent);
+	}
 	if (n < 0)
 		return false;
 	assert_int_equal(coll_event_decode(bytes, (size_t)n, ret_sent), 0);
@@ -323,7 +338,7 @@ no_collector_makes_no_difference_to_the_job(void **state)
 /* ---- The other versions --------------------------------------------------------- */
 
 static void
-assert_bytes(const struct bench *bench, uint64_t bytes)
+assert_bytes(struct bench *bench, uint64_t bytes)
 {
 	struct coll_event sent;
 
