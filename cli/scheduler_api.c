@@ -75,6 +75,7 @@ add_health(const struct json_doc *doc, struct strbuf *out)
 {
 	const struct json *root = json_root(doc);
 	const char *fabric_error = NULL, *host_error = NULL, *host = NULL;
+	const char *store_error = NULL;
 	int64_t age_us = -1, n_hosts = 0, n_silent = 0;
 	bool has_fabric = true;
 
@@ -86,6 +87,7 @@ add_health(const struct json_doc *doc, struct strbuf *out)
 	json_opt_str(doc, root, "fabric_error", &fabric_error, NULL);
 	json_opt_str(doc, root, "host", &host, NULL);
 	json_opt_str(doc, root, "host_error", &host_error, NULL);
+	json_opt_str(doc, root, "store_error", &store_error, NULL);
 	if (age_us < 0 || n_hosts == 0)
 		strbuf_puts(out, "No telemetry from a collector yet");
 	else
@@ -97,6 +99,8 @@ add_health(const struct json_doc *doc, struct strbuf *out)
 			      fabric_error ? fabric_error : "");
 	if (host_error)
 		strbuf_printf(out, "; %s: %s", host ? host : "scheduler", host_error);
+	if (store_error)
+		strbuf_printf(out, "; store: %s", store_error);
 	strbuf_puts(out, ".\n");
 }
 

@@ -75,6 +75,8 @@ CASES = [
     ("AntiphaseEventsLost", ["antiphase_collector_lost_total"], "0+1x40", "7+0x40"),
     ("AntiphaseEventsLost", ['antiphase_scheduler_telemetry_gaps_total{host="h1"}'], "0+1x40",
      "7+0x40"),
+    ("AntiphaseStoreFailing", ["antiphase_scheduler_store_failing"], "1+0x40", "0+0x40"),
+    ("AntiphaseStoreFailing", ["antiphase_scheduler_store_errors_total"], "0+1x40", "7+0x40"),
 ]
 
 
@@ -111,7 +113,7 @@ def check_rules(names, histograms):
         return
     done = subprocess.run(["promtool", "check", "rules", RULES], capture_output=True,
                           check=False)
-    verdict(done.returncode == 0 and b"5 rules found" in done.stdout,
+    verdict(done.returncode == 0 and b"6 rules found" in done.stdout,
             "promtool check rules", (done.stdout + done.stderr).decode())
     folder = tempfile.mkdtemp(prefix="ap-rules-")
     try:

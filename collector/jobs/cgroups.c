@@ -308,15 +308,16 @@ out:
 	return rc;
 }
 
-size_t
-cgroups_unregister(struct cgroups *cgroups, const char *name)
+/* Those of this name, or if it is NULL of this path. */
+static size_t
+unregister(struct cgroups *cgroups, const char *name, const char *path)
 {
 	size_t kept = 0, n = cgroups->registrations.n;
 
 	for (size_t i = 0; i < n; i++) {
 		struct registration one = cgroups->registrations.items[i];
 
-		if (strcmp(one.name, name)) {
+		if (name ? strcmp(one.name, name) : strcmp(one.path, path)) {
 			cgroups->registrations.items[kept++] = one;
 			continue;
 		}
@@ -332,6 +333,18 @@ cgroups_unregister(struct cgroups *cgroups, const char *name)
 		strtab_intern(cgroups->paths, cgroups->registrations.items[i].path);
 	rename_below(cgroups, "");
 	return n - kept;
+}
+
+size_t
+cgroups_unregister(struct cgroups *cgroups, const char *name)
+{
+	return unregister(cgroups, name, NULL);
+}
+
+size_t
+cgroups_unregister_path(struct cgroups *cgroups, const char *path)
+{
+	return unregister(cgroups, NULL, path);
 }
 
 size_t

@@ -49,6 +49,8 @@ int cgroups_register(struct cgroups *cgroups, const char *name, const char *path
 		     struct err *err);
 /* Removes all paths of that name; returns their number. */
 size_t cgroups_unregister(struct cgroups *cgroups, const char *name);
+/* The same of one path, as cgroups_registered() tells it. */
+size_t cgroups_unregister_path(struct cgroups *cgroups, const char *path);
 
 /* Registrations, in the order they were made; false after the last. */
 struct cgroups_registration {

@@ -111,6 +111,27 @@ write_all(const struct job_registry *registry, struct err *err)
 	return rc;
 }
 
+/* Writes a line at the end, or nothing: no part of it is left before the next one. */
+static int
+write_line(const struct job_registry *registry, int fd, const struct strbuf *line,
+	   struct err *err)
+{
+	struct stat info;
+	ssize_t n;
+	int rc;
+
+	if (fstat(fd, &info) < 0)
+		return err_set_errno(err, registry->file, errno, "cannot write");
+	n = write(fd, line->text, line->length);
+	if (n == (ssize_t)line->length)
+		return 0;
+	/* A part was written: there was no room for the rest. */
+	rc = err_set_errno(err, registry->file, n < 0 ? errno : ENOSPC, "cannot write");
+	if (n > 0 && ftruncate(fd, info.st_size) < 0)
+		err_append(err, ", and a part of a line is left in it");
+	return rc;
+}
+
 /* Appends one line instead of rewriting a file of thousands. */
 static int
 append(const struct job_registry *registry, const char *name, const char *path,
@@ -123,10 +144,9 @@ append(const struct job_registry *registry, const char *name, const char *path,
 	if (fd < 0)
 		return err_set_errno(err, registry->file, errno, "cannot open");
 	add_line(&line, name, path);
-	if (write(fd, line.text, line.length) != (ssize_t)line.length)
-		rc = err_set_errno(err, registry->file, errno ? errno : EIO,
-				   "cannot write");
-	close(fd);
+	rc = write_line(registry, fd, &line, err);
+	if (close(fd) < 0 && rc == 0) /* Some file systems tell it only here. */
+		rc = err_set_errno(err, registry->file, errno, "cannot write");
 	strbuf_free(&line);
 	return rc;
 }
@@ -212,23 +232,38 @@ job_registry_add(struct job_registry *registry, const char *name, const char *pa
 {
 	size_t n = cgroups_n_registered(registry->cgroups);
 	int rc = cgroups_register(registry->cgroups, name, path, err);
+	char *known;
 
 	if (rc < 0 || cgroups_n_registered(registry->cgroups) == n)
 		return rc;
-	return append(registry, name, cgroups_registered(registry->cgroups, n).path,
-		      err);
+	known = xstrdup(cgroups_registered(registry->cgroups, n).path);
+	rc = append(registry, name, known, err);
+	if (rc < 0) {
+		cgroups_unregister_path(registry->cgroups, known);
+		err_append(err, "; job %s is not added", name);
+	}
+	free(known);
+	return rc;
 }
 
 int
 job_registry_remove(struct job_registry *registry, const char *name, size_t *ret_n,
 		    struct err *err)
 {
+	int rc;
+
 	*ret_n = cgroups_unregister(registry->cgroups, name);
 	if (!*ret_n) {
 		err_set(err, NULL, 0, 0, "no job '%s' was added by hand", name);
 		return -ENOENT;
 	}
-	return write_all(registry, err);
+	rc = write_all(registry, err);
+	if (rc < 0)
+		err_append(err,
+			   "; job %s is removed now, and will be there again after a "
+			   "restart",
+			   name);
+	return rc;
 }
 
 void

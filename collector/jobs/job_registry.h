@@ -27,7 +27,10 @@ int job_registry_open(const char *file, struct cgroups *cgroups,
 		      struct job_registry **ret_registry, struct err *err);
 void job_registry_close(struct job_registry *registry); /* Accepts NULL. */
 
-/* As cgroups_register() and cgroups_unregister(), and stored in the file. */
+/*
+ * As cgroups_register() and cgroups_unregister(), and stored in the file. What cannot be
+ * stored is not added; what is removed stays removed until a restart, as 'err' says.
+ */
 int job_registry_add(struct job_registry *registry, const char *name, const char *path,
 		     struct err *err);
 int job_registry_remove(struct job_registry *registry, const char *name, size_t *ret_n,

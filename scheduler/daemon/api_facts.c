@@ -37,6 +37,8 @@ api_health(void *ctx, const struct http_request *request, struct http_reply *rep
 	struct api_text text;
 	struct jsonw *w = &text.w;
 	bool has_frames = live_now_ns(api->live) != LIVE_NEVER;
+	const char *store_failure =
+		api->opts.store ? store_error(api->opts.store) : NULL;
 
 	(void)request;
 	status_census(&status, &census);
@@ -44,9 +46,10 @@ api_health(void *ctx, const struct http_request *request, struct http_reply *rep
 	jsonw_str(w, "version", cli_version());
 	jsonw_int(w, "at_us", clk_wall_us());
 	jsonw_int(w, "started_us", api->opts.started_us);
-	/* Advice needs all of these. */
+	/* Advice needs all of these, and a restart the store. */
 	jsonw_bool(w, "is_ok",
-		   census.n_fresh > 0 && fabric_source_topo(api->opts.fabric) &&
+		   census.n_fresh > 0 && !store_failure &&
+			   fabric_source_topo(api->opts.fabric) &&
 			   (!actions_driver(api->opts.actions) ||
 			    (actions_snapshot(api->opts.actions)->at_us &&
 			     !actions_error(api->opts.actions))));
@@ -69,6 +72,7 @@ api_health(void *ctx, const struct http_request *request, struct http_reply *rep
 	jsonw_str(w, "host_error", actions_error(api->opts.actions));
 	jsonw_bool(w, "is_stopped", actions_modes(api->opts.actions)->is_stopped);
 	jsonw_bool(w, "has_store", api->opts.store != NULL);
+	jsonw_str(w, "store_error", store_failure);
 	jsonw_int(w, "jobs", counts.n_jobs);
 	jsonw_int(w, "advised_jobs", counts.n_advised);
 	jsonw_int(w, "waiting_jobs", counts.n_waiting);

@@ -598,6 +598,13 @@ write_self(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 		      (double)telemetry_scan_cost_ns(own->opts.telemetry) / 1e9,
 		      "Duration of the last scan of all links.");
 	if (own->opts.store) {
+		metrics_counter(m, "antiphase_scheduler_store_errors_total",
+				store_n_errors(own->opts.store),
+				"Failures of writing or reading the store.");
+		metrics_gauge(m, "antiphase_scheduler_store_failing",
+			      store_error(own->opts.store) != NULL,
+			      "1 from a failure of the store until something is "
+			      "written again.");
 		metrics_gauge(m, "antiphase_scheduler_store_bytes",
 			      (double)store_bytes(own->opts.store),
 			      "Size of the history in use.");

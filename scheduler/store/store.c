@@ -136,6 +136,14 @@ remedy_of(int rc)
 	}
 }
 
+static void
+count_failure(struct store *store, const struct err *failure)
+{
+	store->n_errors++;
+	store->is_failing = true;
+	store->last_failure = *failure;
+}
+
 /* Notes a failure of the database, for the next commit; returns -errno. */
 static int
 store_fail(struct store *store)
@@ -146,6 +154,7 @@ store_fail(struct store *store)
 		store->failed = rc ? rc : -EIO;
 		err_set(&store->failure, store->path, 0, 0, "%s%s",
 			sqlite3_errmsg(store->db), remedy_of(store->failed));
+		count_failure(store, &store->failure);
 	}
 	if (rc == -EBADMSG)
 		store->is_damaged = true;
@@ -156,9 +165,13 @@ int
 store_fail_now(struct store *store, struct err *err)
 {
 	int rc = errno_of(sqlite3_extended_errcode(store->db));
+	struct err failure;
 
-	err_set(err, store->path, 0, 0, "%s%s", sqlite3_errmsg(store->db),
+	err_set(&failure, store->path, 0, 0, "%s%s", sqlite3_errmsg(store->db),
 		remedy_of(rc));
+	count_failure(store, &failure);
+	if (err)
+		*err = failure;
 	if (rc == -EBADMSG)
 		store->is_damaged = true;
 	return rc ? rc : -EIO;
@@ -207,8 +220,10 @@ store_begin(struct store *store)
 {
 	if (store->in_transaction || store->failed)
 		return;
-	if (store_run(store, store_statement(store, SQL_BEGIN)) == 0)
-		store->in_transaction = true;
+	if (store_run(store, store_statement(store, SQL_BEGIN)) < 0)
+		return;
+	store->in_transaction = true;
+	store->changes = sqlite3_total_changes(store->db);
 }
 
 /* ---- The file ------------------------------------------------------------------------- */
@@ -450,10 +465,12 @@ store_open(const char *path, const struct store_opts *opts, struct store **ret_s
 void
 store_close(struct store *store)
 {
+	struct err err;
+
 	if (!store)
 		return;
-	if (store->db && store->in_transaction)
-		store_commit(store, NULL);
+	if (store->db && store->in_transaction && store_commit(store, &err) < 0)
+		log_err("store", "%s; the last second is lost", err.text);
 	close_file(store);
 	free(store->begun_anew);
 	free(store->path);
@@ -466,13 +483,18 @@ store_commit(struct store *store, struct err *err)
 	int rc;
 
 	if (store->in_transaction && !store->failed &&
-	    store_run(store, store_statement(store, SQL_COMMIT)) == 0)
+	    store_run(store, store_statement(store, SQL_COMMIT)) == 0) {
 		store->in_transaction = false;
+		if (sqlite3_total_changes(store->db) != store->changes)
+			store->is_failing = false;
+	}
 	if (!store->failed && !store->is_damaged)
 		return 0;
-	if (!store->failed) /* Damage was found while reading. */
+	if (!store->failed) { /* Damage was found while reading. */
 		store->failed =
 			err_set(&store->failure, store->path, 0, 0, "is damaged");
+		count_failure(store, &store->failure);
+	}
 	rc = store->failed;
 	if (err)
 		*err = store->failure;
@@ -504,6 +526,18 @@ store_bytes(const struct store *store)
 		if (read_number(s, pragmas[i], &value[i], NULL) < 0)
 			return 0;
 	return (value[0] - value[1]) * value[2];
+}
+
+uint64_t
+store_n_errors(const struct store *store)
+{
+	return store->n_errors;
+}
+
+const char *
+store_error(const struct store *store)
+{
+	return store->is_failing ? store->last_failure.text : NULL;
 }
 
 const char *

@@ -15,7 +15,8 @@
  *
  * A file of a later version is refused. A damaged file is moved aside with a message,
  * and a new one begins, so that the daemon starts. store_commit() returns errors of
- * writing (a full disk); writes since the last commit are then lost.
+ * writing (a full disk); writes since the last commit are then lost. store_error() tells
+ * them until something is written again.
  */
 #ifndef SCHEDULER_STORE_STORE_H
 #define SCHEDULER_STORE_STORE_H
@@ -57,6 +58,14 @@ int store_commit(struct store *store, struct err *err);
  * Returns how many, or -errno with 'err' filled.
  */
 int store_tidy(struct store *store, int64_t now_us, size_t max_rows, struct err *err);
+
+/* Failures of writing or reading since it was opened. */
+uint64_t store_n_errors(const struct store *store);
+/*
+ * The last failure, from then until a commit of changed rows: a full disk lets empty
+ * commits pass. NULL: none. Borrowed until the next call that changes the store.
+ */
+const char *store_error(const struct store *store);
 
 /* Bytes in use in the file; and why it was begun anew, or NULL. Borrowed. */
 int64_t store_bytes(const struct store *store);

@@ -64,8 +64,12 @@ struct store {
 	int failed;         /* -errno of the first failure since the last commit. */
 	struct err failure; /* What it was. */
 	bool is_damaged;    /* The file is to be begun anew. */
-	char *begun_anew;   /* Owned.  Why, or NULL. */
-	int64_t swept_us;   /* Last search for unused names and documents; 0: never. */
+	uint64_t n_errors;
+	bool is_failing; /* Nothing was written since 'last_failure'. */
+	struct err last_failure;
+	int64_t changes;  /* Of the connection, at the begin of the transaction. */
+	char *begun_anew; /* Owned.  Why, or NULL. */
+	int64_t swept_us; /* Last search for unused names and documents; 0: never. */
 	struct strtab *names; /* Recently used ones; numbers are indexes of 'known'. */
 	VEC(struct store_name) known;
 };

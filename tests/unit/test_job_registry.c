@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_job_registry.c - jobs registered by hand, across a restart, in a test tree */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,6 +52,61 @@ closed(struct lab lab)
 {
 	job_registry_close(lab.registry);
 	cgroups_close(lab.cgroups);
+}
+
+/* As if the disk were full: no file may grow beyond 'bytes'; 0: all may again. */
+static void
+limit_files(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = bytes ? bytes : limit.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void
+a_job_that_cannot_be_stored_is_not_added(void **state)
+{
+	struct err err = { 0 };
+	struct stat before, after;
+	struct lab lab;
+	size_t n_left, n;
+	int rcs[2], rc;
+
+	(void)state;
+	unlink(file);
+	make_group("/a b");
+	make_group("/c");
+	lab = opened();
+	assert_int_equal(job_registry_add(lab.registry, "one", "/a b", &err), 0);
+	assert_int_equal(stat(file, &before), 0);
+	/* No byte fits, or a part of the line. */
+	for (int i = 0; i < 2; i++) {
+		limit_files((rlim_t)before.st_size + (i ? 3 : 0));
+		rcs[i] = job_registry_add(lab.registry, "two", "/c", &err);
+		limit_files(0);
+		n_left = cgroups_n_registered(lab.cgroups);
+		assert_true(rcs[i] < 0);
+		assert_non_null(strstr(err.text, "job two is not added"));
+		assert_int_equal(n_left, 1);
+		assert_string_equal(cgroups_registered(lab.cgroups, 0).name, "one");
+		assert_int_equal(stat(file, &after), 0);
+		assert_int_equal(after.st_size, before.st_size);
+	}
+	/* There is room again. */
+	assert_int_equal(job_registry_add(lab.registry, "two", "/c", &err), 0);
+	limit_files(1);
+	rc = job_registry_remove(lab.registry, "one", &n, &err);
+	limit_files(0);
+	assert_true(rc < 0);
+	assert_non_null(strstr(err.text, "there again after a restart"));
+	assert_int_equal(cgroups_n_registered(lab.cgroups), 1);
+	closed(lab);
+	lab = opened();
+	assert_int_equal(cgroups_n_registered(lab.cgroups), 2);
+	closed(lab);
 }
 
 static void
@@ -229,6 +286,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(jobs_are_known_after_a_restart),
+		cmocka_unit_test(a_job_that_cannot_be_stored_is_not_added),
 		cmocka_unit_test(the_list_is_json_with_an_array_for_none_and_for_one),
 		cmocka_unit_test(
 			a_control_group_that_goes_is_said_once_and_left_out_next_time),
