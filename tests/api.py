@@ -411,6 +411,63 @@ def check_paths(doc, parent):
     daemon.end()
 
 
+# ---- A full disk ---------------------------------------------------------------------
+
+def wait_for_health(daemon, is_done):
+    """Returns the health when 'is_done' of it, or after half a minute."""
+    for _ in range(120):
+        health = json.loads(daemon.ask("GET", "/api/v1/health")[2])
+        if is_done(health):
+            break
+        time.sleep(0.25)
+    return health
+
+
+def check_full_disk(parent):
+    """A store on a file system of its own, which is filled and emptied."""
+    folder = tempfile.mkdtemp(prefix="full-", dir=parent)
+    shutil.copy(parent + "/token", folder)
+    disk = folder + "/disk"
+    os.mkdir(disk)
+    if os.geteuid() != 0 or subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", disk], check=False,
+            capture_output=True).returncode != 0:
+        print("SKIP api: a full disk: a file system cannot be mounted here")
+        return
+    daemon = source = None
+    try:
+        daemon = Daemon(folder, "--store", disk + "/history.db")
+        source = simulate(folder, 200, 4)
+        health = wait_for_health(daemon, lambda h: h["is_ok"])
+        verdict(health["is_ok"] and health["store_error"] is None,
+                "a store that can be written is healthy", repr(health))
+        with open(disk + "/filler", "wb", buffering=0) as filler:
+            try:
+                while True:
+                    filler.write(bytes(4096))
+            except OSError:
+                pass
+        health = wait_for_health(daemon, lambda h: h["store_error"])
+        metrics = daemon.ask("GET", "/metrics")[2].decode()
+        verdict(not health["is_ok"] and "full" in (health["store_error"] or "") and
+                "\nantiphase_scheduler_store_failing 1\n" in metrics and
+                re.search(r"\nantiphase_scheduler_store_errors_total [1-9]", metrics)
+                is not None, "a full disk is in the health and the metrics",
+                repr(health) + daemon.said())
+        os.unlink(disk + "/filler")
+        health = wait_for_health(daemon, lambda h: h["is_ok"])
+        verdict(health["is_ok"] and health["store_error"] is None,
+                "and no longer when there is room again", repr(health))
+    finally:
+        for process in [source] if source else []:
+            process.kill()
+            process.wait()
+            RUNNING.remove(process)
+        if daemon:
+            daemon.end()
+        subprocess.run(["umount", disk], check=False)
+
+
 # ---- Bad requests --------------------------------------------------------------------
 
 def check_token(daemon):
@@ -646,6 +703,7 @@ def main():
         check_killed(folder, daemon)
         check_log(doc, folder)
         check_paths(doc, folder)
+        check_full_disk(folder)
     finally:
         for process in RUNNING:
             process.kill()
