@@ -3,8 +3,12 @@
  * test_live_steps.c - steps of wall clocks: how long until the live state is healthy
  * again.  Prints the seconds for each step, and how many hosts it meets.
  */
+#include <unistd.h>
+
+#include "scheduler/daemon/link_counters.h"
 #include "scheduler/live/live.h"
 #include "scheduler/live/status.h"
+#include "tests/unit/daemon_parts.h"
 #include "tests/unit/frames.h"
 #include "tests/unit/test.h"
 
@@ -40,22 +44,52 @@ mono_ms(unsigned host, int64_t ms)
 }
 
 static void
-send(const struct cluster *cluster, unsigned host, enum tele_kind kind, int64_t ms,
-     int64_t window_ms)
+make_frame(const struct cluster *cluster, unsigned host, enum tele_kind kind,
+	   int64_t ms, int64_t window_ms, struct tele_frame *ret_frame)
 {
 	bool is_stepped = ms > STEP_AT_MS && host < cluster->n_stepped;
-	struct tele_frame frame = { 0 };
 	int64_t end_ms = mono_ms(host, ms);
 	char name[16];
 
 	snprintf(name, sizeof name, "h%u", host);
 	/* On the host's own clock; the offset follows. */
-	frames_begin(&frame, kind, name, end_ms - window_ms, end_ms, 0,
+	frames_begin(ret_frame, kind, name, end_ms - window_ms, end_ms, 0,
 		     (uint64_t)(ms / window_ms));
 	if (kind == TELE_RAW)
-		frames_add(&frame, "e0", 1e9, "a", TELE_TX, steady, NULL);
-	frame.wall_offset_ns =
+		frames_add(ret_frame, "e0", 1e9, "a", TELE_TX, steady, NULL);
+	ret_frame->wall_offset_ns =
 		(T0_MS - mono_ms(host, 0)) * MS + (is_stepped ? cluster->step_ns : 0);
+}
+
+/* A raw frame for the daemon. */
+static void
+take(const struct cluster *cluster, struct telemetry *telemetry, unsigned host,
+     int64_t ms)
+{
+	struct tele_frame frame = { 0 };
+
+	make_frame(cluster, host, TELE_RAW, ms, RAW_MS, &frame);
+	telemetry_take_frame(telemetry, &frame);
+	tele_fini(&frame);
+}
+
+static void
+add_bytes(void *ctx, const char *link, const char *job, uint64_t bytes)
+{
+	uint64_t *sum = ctx;
+
+	(void)link;
+	(void)job;
+	*sum += bytes;
+}
+
+static void
+send(const struct cluster *cluster, unsigned host, enum tele_kind kind, int64_t ms,
+     int64_t window_ms)
+{
+	struct tele_frame frame = { 0 };
+
+	make_frame(cluster, host, kind, ms, window_ms, &frame);
 	if (cluster->is_received)
 		live_receive(cluster->live, &frame, ms * MS + host);
 	else
@@ -218,6 +252,56 @@ who_falls_silent_after_a_step_is_silent(void **state)
 	live_free(cluster.live);
 }
 
+/* The daemon's own view: who is silent, and bytes that go on to be counted. */
+static void
+the_daemon_goes_on_after_a_step(void **state)
+{
+	static const int64_t steps_s[] = { -120, 120, -31536000, 31536000 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof steps_s / sizeof *steps_s; i++) {
+		struct cluster cluster = { NULL, true, N_HOSTS,
+					   steps_s[i] * SECOND_NS };
+		struct daemon_parts d = { .store = NULL };
+		struct status_census census;
+		struct status status;
+		uint64_t bytes[3] = { 0 };
+
+		scheduler_config_init(&d.config, settings_new(&settings_scheduler));
+		d.config.link_jobs = 4;
+		d.fabric = fabric_source_new(
+			&(struct fabric_source_opts){ .config = &d.config });
+		d.telemetry = telemetry_new(&(struct telemetry_opts){
+			.config = &d.config, .fabric = d.fabric });
+		for (int part = 0; part < 3; part++) {
+			int64_t from_ms = STEP_AT_MS + (part - 1) * 5000;
+
+			for (int64_t ms = from_ms + RAW_MS; ms <= from_ms + 5000;
+			     ms += RAW_MS)
+				for (unsigned host = 0; host < N_HOSTS; host++)
+					take(&cluster, d.telemetry, host, ms);
+			/* It rests after each. */
+			while (!telemetry_begin_scan(d.telemetry))
+				usleep(1000);
+			while (telemetry_step_scan(d.telemetry))
+				continue;
+			link_counters_each(telemetry_counters(d.telemetry), add_bytes,
+					   &bytes[part]);
+		}
+		status = telemetry_status(d.telemetry);
+		status_census(&status, &census);
+		assert_int_equal(census.n_fresh, N_HOSTS);
+		assert_int_equal(census.n_off, 0);
+		assert_int_equal(live_counts(telemetry_live(d.telemetry))->steps,
+				 N_HOSTS);
+		/* The scan after the step begins to count, and the next one goes on. */
+		assert_true(bytes[2] > bytes[1]);
+		telemetry_free(d.telemetry);
+		fabric_source_free(d.fabric);
+		scheduler_config_fini(&d.config);
+	}
+}
+
 int
 main(void)
 {
@@ -226,6 +310,7 @@ main(void)
 		cmocka_unit_test(a_wrong_clock_that_is_heard_first_does_not_last),
 		cmocka_unit_test(a_pause_is_no_step),
 		cmocka_unit_test(who_falls_silent_after_a_step_is_silent),
+		cmocka_unit_test(the_daemon_goes_on_after_a_step),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
