@@ -239,8 +239,7 @@ log_refused(struct telemetry *t)
 		[LIVE_LIMIT_INTERFACES] = "there are too many interfaces",
 		[LIVE_LIMIT_HOST_JOBS] = "the host names too many jobs",
 		[LIVE_LIMIT_HOST_INTERFACES] = "the host names too many interfaces",
-		[LIVE_LIMIT_HOST_BYTES] = "the host's series take more than its share "
-					  "of memory_mb",
+		[LIVE_LIMIT_HOST_BYTES] = "its series exceed its share of memory_mb",
 		[LIVE_LIMIT_TIMES] = "the frame's times are none",
 	};
 	const struct live_counts *counts = live_counts(t->live);
