@@ -6,14 +6,16 @@
 
 #include "cli/verbs.h"
 #include "lib/daemon/control.h"
+#include "lib/daemon/runtime_dirs.h"
 
 static int
 run_ctl(int argc, char **argv)
 {
-	const char *runtime_dir = "/run/antiphase", *words[CONTROL_MAX_WORDS + 1];
+	const char *runtime_dir = NULL, *words[CONTROL_MAX_WORDS + 1];
 	const struct cli_opt opts[] = {
 		CLI_OPT("runtime-dir", 0, CLI_STR, &runtime_dir, "DIR",
-			"directory of its socket (default: /run/antiphase)"),
+			"directory of its socket (default: " COLLECTOR_RUNTIME_DIR
+			", of scheduler " SCHEDULER_RUNTIME_DIR ")"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_ctl, opts, argc, argv), n = argc - first;
@@ -28,6 +30,10 @@ run_ctl(int argc, char **argv)
 	for (int i = 1; i < n; i++)
 		words[i - 1] = argv[first + i];
 	words[n - 1] = NULL;
+	if (!runtime_dir)
+		runtime_dir = strcmp(argv[first], "scheduler") == 0
+				      ? SCHEDULER_RUNTIME_DIR
+				      : COLLECTOR_RUNTIME_DIR;
 	return control_ask_print(runtime_dir, argv[first], words);
 }
 

@@ -16,6 +16,7 @@
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
 #include "lib/daemon/control.h"
+#include "lib/daemon/runtime_dirs.h"
 
 #define ASK_NS     INT64_C(5000000000)
 #define MAX_LABELS 4
@@ -186,13 +187,13 @@ static int
 run_stats(int argc, char **argv)
 {
 	static const char *const words[] = { "stats", NULL };
-	const char *runtime_dir = "/run/antiphase";
+	const char *runtime_dir = COLLECTOR_RUNTIME_DIR;
 	bool is_json = false;
 	const struct cli_opt opts[] = {
 		CLI_OPT("json", 'j', CLI_FLAG, &is_json, NULL, "print JSON"),
 		CLI_OPT("runtime-dir", 0, CLI_STR, &runtime_dir, "DIR",
-			"directory of the collector's socket (default: "
-			"/run/antiphase)"),
+			"directory of the collector's socket (default: " COLLECTOR_RUNTIME_DIR
+			")"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_stats, opts, argc, argv), rc;

@@ -17,6 +17,7 @@
 #include "lib/base/cli.h"
 #include "lib/base/err.h"
 #include "lib/daemon/control.h"
+#include "lib/daemon/runtime_dirs.h"
 #include "lib/daemon/settings_opts.h"
 
 /* The default of [paths] bpf_dir. */
@@ -72,15 +73,15 @@ static const struct cli_verb verb_collector_run = {
 static int
 run_job(int argc, char **argv)
 {
-	const char *runtime_dir = "/run/antiphase", *cgroup = NULL;
+	const char *runtime_dir = COLLECTOR_RUNTIME_DIR, *cgroup = NULL;
 	bool is_json = false;
 	const struct cli_opt opts[] = {
 		{ "cgroup", 'g', CLI_STR, &cgroup, "PATH",
 		  "add: the control group that is the job, with all below it", 0, 0,
 		  NULL, NULL },
 		{ "runtime-dir", 0, CLI_STR, &runtime_dir, "DIR",
-		  "of the collector to ask (default: /run/antiphase)", 0, 0, NULL,
-		  NULL },
+		  "of the collector to ask (default: " COLLECTOR_RUNTIME_DIR ")", 0, 0,
+		  NULL, NULL },
 		{ "json", 'j', CLI_FLAG, &is_json, NULL, "list: machine-readable", 0, 0,
 		  NULL, NULL },
 		CLI_OPTS_END,
@@ -142,11 +143,11 @@ remove_ports(const char *directory, const char *what)
 static int
 run_port(int argc, char **argv)
 {
-	const char *runtime_dir = "/run/antiphase", *directory = WIRE_PORTS_DIR;
+	const char *runtime_dir = COLLECTOR_RUNTIME_DIR, *directory = WIRE_PORTS_DIR;
 	const struct cli_opt opts[] = {
 		{ "runtime-dir", 0, CLI_STR, &runtime_dir, "DIR",
-		  "of the collector to ask (default: /run/antiphase)", 0, 0, NULL,
-		  NULL },
+		  "of the collector to ask (default: " COLLECTOR_RUNTIME_DIR ")", 0, 0,
+		  NULL, NULL },
 		{ "wire-ports-dir", 0, CLI_STR, &directory, "DIR",
 		  "remove: the directory of pins (default: " WIRE_PORTS_DIR ")", 0, 0,
 		  NULL, NULL },

@@ -3,6 +3,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/log.h"
+#include "lib/daemon/runtime_dirs.h"
 #include "lib/daemon/settings.h"
 
 static const char *const clsact_words[] = { "auto", "yes", "no", NULL };
@@ -17,7 +18,7 @@ static const struct setting items[] = {
 	{ "collector", "user", "user", "NAME", "",
 	  "the user to switch to once all is open (default: no switch)",
 	  .kind = SETTING_TEXT },
-	{ "collector", "runtime_dir", "runtime-dir", "DIR", "/run/antiphase",
+	{ "collector", "runtime_dir", "runtime-dir", "DIR", COLLECTOR_RUNTIME_DIR,
 	  "directory of sockets and saved totals",
 	  .kind = SETTING_PATH },
 	{ "collector", "log", "log", "LEVEL", "info",
@@ -87,7 +88,7 @@ static const struct setting items[] = {
 	  "also write a recording; -: to stdout",
 	  .kind = SETTING_TEXT },
 	{ "pacer", "socket", "pacer-socket", "PATH", "",
-	  "socket for pacers of jobs; none: no socket (default: pacer.sock in the runtime directory)",
+	  "socket for pacers of jobs; none: no socket (default: sockets/pacer.sock in the runtime directory)",
 	  .kind = SETTING_TEXT },
 	{ "pacer", "orders", "pacer-orders", "URL", "none",
 	  "endpoint where the scheduler announces orders",

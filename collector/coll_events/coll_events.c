@@ -409,7 +409,7 @@ run(int argc, char **argv)
 		  .ret_value = &args.socket,
 		  .argument = "PATH",
 		  .help = "the collector's socket (default: $ANTIPHASE_EVENTS, or "
-			  "/run/antiphase/events.sock)" },
+			  "/run/antiphase/sockets/events.sock)" },
 		{ .name = "user",
 		  .type = CLI_STR,
 		  .ret_value = &args.user,

@@ -16,6 +16,7 @@
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/daemon/loop.h"
+#include "lib/daemon/runtime_dirs.h"
 #include "lib/daemon/settings.h"
 #include "lib/wire/bus.h"
 
@@ -74,11 +75,12 @@ check_paused(struct collector *c, int64_t now_ns)
 	uint64_t n = event_socket_counts(c->events)->paused;
 
 	if (n != c->paused_events)
-		log_limited(&c->events_log_limit, now_ns, LOG_LEVEL_WARN, "events",
-			    "%llu senders of collective events sent more than %d within a "
-			    "second, and had to wait",
-			    (unsigned long long)(n - c->paused_events),
-			    EVENT_SOCKET_OF_SENDER);
+		log_limited(
+			&c->events_log_limit, now_ns, LOG_LEVEL_WARN, "events",
+			"%llu senders of collective events sent more than %d within a "
+			"second, and had to wait",
+			(unsigned long long)(n - c->paused_events),
+			EVENT_SOCKET_OF_SENDER);
 	c->paused_events = n;
 }
 
@@ -152,7 +154,8 @@ open_orders(struct collector *c, struct err *err)
 static int
 open_events(struct collector *c, struct err *err)
 {
-	char *path = config_runtime_path(&c->config, "events.sock");
+	char *path =
+		config_runtime_path(&c->config, COLLECTOR_SOCKETS_DIR "/events.sock");
 	int rc = event_socket_open(path, NULL, job_of_cgroup, c, &c->events, err);
 
 	if (rc == 0)
@@ -174,8 +177,10 @@ open_pacers(struct collector *c, struct err *err)
 
 	if (settings_is_none(c->config.pacer_socket))
 		return 0;
-	path = *c->config.pacer_socket ? xstrdup(c->config.pacer_socket)
-				       : config_runtime_path(&c->config, "pacer.sock");
+	path = *c->config.pacer_socket
+		       ? xstrdup(c->config.pacer_socket)
+		       : config_runtime_path(&c->config,
+					     COLLECTOR_SOCKETS_DIR "/pacer.sock");
 	rc = pacer_socket_open(path, &options, &c->pacers, err);
 	if (rc == 0) {
 		loop_fd(c->loop, pacer_socket_fd(c->pacers), on_pacers, c);

@@ -30,6 +30,7 @@
 #include "lib/daemon/http.h"
 #include "lib/daemon/loop.h"
 #include "lib/daemon/metrics.h"
+#include "lib/daemon/runtime_dirs.h"
 #include "lib/daemon/settings.h"
 #include "lib/wire/bus.h"
 #include "lib/wire/rec.h"
@@ -50,21 +51,28 @@ no_runtime_dir(const struct config *config, int error, struct err *err)
 	return -error;
 }
 
-/* Makes the runtime directory and gives it to the configured user. */
+/*
+ * Makes the runtime directory, and in it that of the sockets for jobs, and gives them to
+ * the configured user.
+ */
 static int
-make_runtime_dir(const struct config *config, struct err *err)
+make_runtime_dirs(const struct config *config, struct err *err)
 {
+	char *sockets = config_runtime_path(config, COLLECTOR_SOCKETS_DIR);
 	unsigned uid, gid;
-	int rc;
+	int rc = 0;
 
-	if (mkdir(config->runtime_dir, 0755) < 0 && errno != EEXIST)
-		return no_runtime_dir(config, errno, err);
-	if (!*config->user)
-		return 0;
-	rc = caps_find_user(config->user, &uid, &gid, err);
-	if (rc == 0 && geteuid() != uid && chown(config->runtime_dir, uid, gid) < 0)
-		return err_set_errno(err, config->runtime_dir, errno,
-				     "cannot give it to the user");
+	if ((mkdir(config->runtime_dir, 0755) < 0 && errno != EEXIST) ||
+	    (mkdir(sockets, 0755) < 0 && errno != EEXIST))
+		rc = no_runtime_dir(config, errno, err);
+	if (rc == 0 && *config->user)
+		rc = caps_find_user(config->user, &uid, &gid, err);
+	/* The user may have put a link in place of the second. */
+	if (rc == 0 && *config->user && geteuid() != uid &&
+	    (chown(config->runtime_dir, uid, gid) < 0 || lchown(sockets, uid, gid) < 0))
+		rc = err_set_errno(err, config->runtime_dir, errno,
+				   "cannot give it to the user");
+	free(sockets);
 	return rc;
 }
 
@@ -237,7 +245,7 @@ drop(const struct collector *c, struct err *err)
 int
 collector_open(struct collector *c, struct err *err)
 {
-	int rc = make_runtime_dir(&c->config, err);
+	int rc = make_runtime_dirs(&c->config, err);
 
 	if (rc == 0)
 		rc = boot_read_id(NULL, c->boot_id, err);

@@ -18,6 +18,7 @@
 #include "lib/base/json.h"
 #include "lib/base/strbuf.h"
 #include "lib/daemon/http_ask.h"
+#include "lib/daemon/runtime_dirs.h"
 #include "lib/daemon/settings.h"
 
 #define ASK_NS INT64_C(1000000000)
@@ -194,8 +195,10 @@ look_at_pacer(struct doctor *doctor)
 	free(library);
 	if (settings_is_none(config->pacer_socket))
 		return;
-	path = *config->pacer_socket ? xstrdup(config->pacer_socket)
-				     : xasprintf("%s/pacer.sock", config->runtime_dir);
+	path = *config->pacer_socket
+		       ? xstrdup(config->pacer_socket)
+		       : xasprintf("%s/" COLLECTOR_SOCKETS_DIR "/pacer.sock",
+				   config->runtime_dir);
 	if (stat(path, &status) == 0 && S_ISSOCK(status.st_mode))
 		doctor_add(doctor, FINDING_OK, "pacer", NULL, "jobs connect to %s%s",
 			   path,

@@ -22,7 +22,7 @@
 
 #define COLL_EVENT_BYTES        48
 #define COLL_EVENT_VERSION      1
-#define COLL_EVENT_DEFAULT_PATH "/run/antiphase/events.sock"
+#define COLL_EVENT_DEFAULT_PATH "/run/antiphase/sockets/events.sock"
 #define COLL_EVENT_PATH_ENV     "ANTIPHASE_EVENTS"
 #define COLL_EVENT_MAX_PATH     108 /* With its terminator; of the kernel. */
 

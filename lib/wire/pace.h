@@ -25,7 +25,7 @@
 #define PACE_MAX_NAME  63
 /* No order is of more: the longest period that a profile may have, an hour. */
 #define PACE_MAX_ORDER_NS INT64_C(3600000000000)
-#define PACE_DEFAULT_PATH "/run/antiphase/pacer.sock"
+#define PACE_DEFAULT_PATH "/run/antiphase/sockets/pacer.sock"
 #define PACE_PATH_ENV     "ANTIPHASE_ENDPOINT"
 
 enum pace_kind {

@@ -3,6 +3,7 @@
 #include "scheduler/daemon/settings.h"
 
 #include "lib/base/log.h"
+#include "lib/daemon/runtime_dirs.h"
 #include "lib/daemon/settings.h"
 
 static const char *const scheduler_words[] = { "none", "slurm", NULL };
@@ -13,7 +14,7 @@ static const struct setting items[] = {
 	{ "scheduler", "log", "log", "LEVEL", "info",
 	  "log level: err, warn, info or dbg",
 	  .kind = SETTING_WORD, .words = log_level_words, .is_live = true },
-	{ "scheduler", "runtime_dir", "runtime-dir", "DIR", "/run/antiphase",
+	{ "scheduler", "runtime_dir", "runtime-dir", "DIR", SCHEDULER_RUNTIME_DIR,
 	  "directory of the control socket",
 	  .kind = SETTING_PATH },
 	{ "scheduler", "bus", "bus", "LIST", "tcp://127.0.0.1:7461",
@@ -65,7 +66,8 @@ static const struct setting items[] = {
 	{ "scheduler", "moves_per_hour", "moves-per-hour", "SHARE", "0.1",
 	  "running jobs that may be moved in an hour, as a share of all",
 	  .kind = SETTING_TEXT },
-	{ "scheduler", "kill_switch", "kill-switch", "FILE", "/run/antiphase/stop",
+	{ "scheduler", "kill_switch", "kill-switch", "FILE",
+	  SCHEDULER_RUNTIME_DIR "/stop",
 	  "while this file exists, undo all actions and take none",
 	  .kind = SETTING_PATH },
 	{ "scheduler", "kubernetes_api", "kubernetes-api", "ADDRESS", "none",

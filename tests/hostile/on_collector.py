@@ -98,7 +98,7 @@ def attack_orders(collector, orders, serves):
 def check_collector(folder):
     os.mkdir(folder + "/c")
     orders = Publisher(folder + "/orders")
-    path = folder + "/c/pacer.sock"
+    path = folder + "/c/sockets/pacer.sock"
     collector = Program(folder + "/c", "antiphase-collector", "--host", "h9", "--source",
                         "netlink", "--interface", "lo",
                         "--metrics", "none", "--endpoint", "ipc://%s/c/bus" % folder,

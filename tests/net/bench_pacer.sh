@@ -28,7 +28,7 @@ run() {
 	(
 		if [ "$how" = with ]; then
 			export LD_PRELOAD=$LAB_B/libantiphase-pacer.so ANTIPHASE_VERBOSE=1
-			export ANTIPHASE_ENDPOINT=$LAB_DIR/h0.run/pacer.sock
+			export ANTIPHASE_ENDPOINT=$LAB_DIR/h0.run/sockets/pacer.sock
 		fi
 		lab_mpi "$job" "$LAB_DIR/out/truth.$how.$number" h0,h3 "$ITERATIONS" 1 40 0
 	) >"$LAB_DIR/out/out.$how.$number" 2>&1 || {

@@ -215,7 +215,7 @@ lab_spawn c lab_in h0 setpriv --reuid 65534 --regid 65534 --clear-groups \
 	--bounding-set -all,+bpf,+net_admin,+perfmon --no-new-privs \
 	antiphase-collector --source bpf --interface e0 --endpoint none \
 	--metrics 127.0.0.1:9471 --runtime-dir "$LAB_DIR/c.run"
-lab_wait_for 5 "the collector of the unit" test -S "$LAB_DIR/c.run/events.sock"
+lab_wait_for 5 "the collector of the unit" test -S "$LAB_DIR/c.run/sockets/events.sock"
 sleep 1
 send 1000000
 sleep 2

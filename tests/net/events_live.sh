@@ -15,7 +15,7 @@ lab_job $job >/dev/null
 for host in h0 h1; do
 	lab_collector $host $host --source bpf --interface e0 --output "$LAB_DIR/$host.tele"
 done
-lab_spawn watcher antiphase-events --socket "$LAB_DIR/h0.run/events.sock"
+lab_spawn watcher antiphase-events --socket "$LAB_DIR/h0.run/sockets/events.sock"
 lab_wait_for 10 "antiphase-events" grep -q watching "$LAB_DIR/watcher.log"
 
 # Three bursts of 4 MB and one of 3.8 MB, 32 ms each at 1 Gb/s, after 45 ms each.

@@ -38,7 +38,7 @@ paced() {
 	local tag=$1
 	shift
 	train "$tag" "$@" LD_PRELOAD="$pacer" ANTIPHASE_VERBOSE=1 \
-		ANTIPHASE_ENDPOINT="$LAB_DIR/n0.run/pacer.sock"
+		ANTIPHASE_ENDPOINT="$LAB_DIR/n0.run/sockets/pacer.sock"
 }
 
 # The first decile of all but the first few iterations of some truth files, in ms: other
@@ -149,13 +149,13 @@ while True:
         except OSError:
             peers.remove(peer)
 EOF
-rm -f "$LAB_DIR/n0.run/pacer.sock"
-lab_spawn nonsense python3 "$LAB_DIR/nonsense.py" "$LAB_DIR/n0.run/pacer.sock"
-lab_wait_for 10 "nonsense" test -S "$LAB_DIR/n0.run/pacer.sock"
+rm -f "$LAB_DIR/n0.run/sockets/pacer.sock"
+lab_spawn nonsense python3 "$LAB_DIR/nonsense.py" "$LAB_DIR/n0.run/sockets/pacer.sock"
+lab_wait_for 10 "nonsense" test -S "$LAB_DIR/n0.run/sockets/pacer.sock"
 check "a job under nonsense ends well" paced nonsense 40 40 0
 check "and waits for none of it" grep -q ' 0 waits' "$LAB_DIR/nonsense.log"
 lab_stop nonsense
-rm -f "$LAB_DIR/n0.run/pacer.sock"
+rm -f "$LAB_DIR/n0.run/sockets/pacer.sock"
 # Alternating, since the machine's load varies; more turns if it varied much.
 plain=() nobody=()
 for turn in 1 2 3 4 5 6; do

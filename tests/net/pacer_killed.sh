@@ -67,7 +67,7 @@ mkdir -p "$LAB_DIR/n0.run"
 start_collector
 start_scheduler
 train killed LD_PRELOAD="$LAB_B/libantiphase-pacer.so" ANTIPHASE_VERBOSE=1 \
-	ANTIPHASE_ENDPOINT="$LAB_DIR/n0.run/pacer.sock" &
+	ANTIPHASE_ENDPOINT="$LAB_DIR/n0.run/sockets/pacer.sock" &
 mpi=$!
 kill_during $mpi
 check "one whose collector is killed $kills times, and the scheduler with it, ends well" wait $mpi

@@ -31,7 +31,7 @@ launch() {
 	lab_in_job "$job" nsenter --net="/run/netns/$LAB-n0" -- \
 		env TMPDIR="$LAB_DIR" ANTIPHASE_GAP_US=10000 ANTIPHASE_VERBOSE=1 \
 		LD_PRELOAD="$LAB_B/libantiphase-pacer.so" \
-		ANTIPHASE_ENDPOINT="$LAB_DIR/n0.run/pacer.sock" \
+		ANTIPHASE_ENDPOINT="$LAB_DIR/n0.run/sockets/pacer.sock" \
 		timeout --kill-after=5 60 "${command[@]}" "$@" >"$LAB_DIR/mpi.log" 2>&1
 }
 

@@ -15,7 +15,7 @@ user=65534
 report() {
 	local group=$1
 	shift
-	lab_in_job "$group" python3 "$LAB_ROOT/tests/net/pose.py" $user "$LAB_DIR/n0.run/pacer.sock" "$@" \
+	lab_in_job "$group" python3 "$LAB_ROOT/tests/net/pose.py" $user "$LAB_DIR/n0.run/sockets/pacer.sock" "$@" \
 		>>"$LAB_DIR/pose.log" 2>&1
 }
 # A control group that belongs to the user, and what he makes in it.
@@ -63,7 +63,7 @@ check "they belong to no job" test "$(lab_metric n0 '^antiphase_collector_iterat
 # Its user is 0, too: 1,100 connections, which would be all there are.
 lab_job docker/3f0c >/dev/null
 lab_spawn crowd lab_in_job docker/3f0c unshare --pid --fork --mount-proc python3 \
-	"$LAB_ROOT/tests/net/pose.py" 0 "$LAB_DIR/n0.run/pacer.sock" 4711 1100
+	"$LAB_ROOT/tests/net/pose.py" 0 "$LAB_DIR/n0.run/sockets/pacer.sock" 4711 1100
 sleep 1.2
 report $job/step_0
 check "beside a crowd of no job the job is heard ($(($(rows 4711) - n)) of 1)" \

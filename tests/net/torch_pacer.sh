@@ -36,7 +36,7 @@ train() {
 
 check "a paced job ends well" train paced DDP_PACED="$LAB_ROOT/pacer" ANTIPHASE_VERBOSE=1 \
 	ANTIPHASE_PACER="$LAB_B/libantiphase-pacer.so" \
-	ANTIPHASE_ENDPOINT="$LAB_DIR/n0.run/pacer.sock"
+	ANTIPHASE_ENDPOINT="$LAB_DIR/n0.run/sockets/pacer.sock"
 sleep 0.3
 rows=$(awk '$1 == "4713" && $13 == 0' "$LAB_DIR/steer.log" | wc -l)
 check "each of its 25 iterations is on the bus ($rows)" test "$rows" = 25

@@ -29,7 +29,7 @@ local PARTITIONS = nil
 -- nil: --ntasks-per-node decides.
 local CPUS_PER_NODE = nil
 -- Jobs are not gated while this file exists.
-local STOP = "/run/antiphase/stop"
+local STOP = "/run/antiphase-scheduler/stop"
 -- Jobs are gated only if this file holds a time not older than FRESH_S, as seconds since
 -- 1970; nil: always.
 local ALIVE = nil
