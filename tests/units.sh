@@ -37,7 +37,7 @@ default_of() {
 		awk -v key="$1" '$1 == key { print $2 }'
 }
 
-cat */*.service.in | sed -n 's/^RuntimeDirectory=//p' | tr ' ' '\n' | sort >"$tmp/all"
+cat ./*/*.service.in | sed -n 's/^RuntimeDirectory=//p' | tr ' ' '\n' | sort >"$tmp/all"
 uniq -d "$tmp/all" >"$tmp/log"
 [ -s "$tmp/all" ] && [ ! -s "$tmp/log" ]
 verdict $? "no two units have the same RuntimeDirectory"

@@ -69,11 +69,11 @@ struct collector {
 	int64_t clock_error_ns;
 	bool is_stepped; /* Set until a frame reports it. */
 	int64_t started_ns;
-	uint64_t unsaved_totals;  /* Series that did not fit the file of totals. */
-	uint64_t unplaced_jobs;   /* Counted as other because a table was full. */
-	uint64_t gone_cgroups;    /* Control groups of jobs, so far. */
-	uint64_t refused_orders;  /* Malformed messages. */
-	uint64_t refused_cgroups, paused_events; /* As last logged. */
+	uint64_t unsaved_totals; /* Series that did not fit the file of totals. */
+	uint64_t unplaced_jobs;  /* Counted as other because a table was full. */
+	uint64_t gone_cgroups;   /* Control groups of jobs, so far. */
+	uint64_t refused_orders; /* Malformed messages. */
+	uint64_t refused_cgroups, paused_events, refused_events; /* As last logged. */
 	struct log_limit orders_log_limit, cgroups_log_limit, events_log_limit;
 	int64_t saved_ns; /* Time of the last write of totals. */
 	int status;       /* Exit status. */

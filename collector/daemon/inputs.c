@@ -68,20 +68,28 @@ on_pacers(void *ctx)
 	send_iterations(c, now_ns);
 }
 
-/* What a sender has too much of waits in its queue, or is lost there. */
+/* Logs that limits of collective events were hit. */
 static void
-check_paused(struct collector *c, int64_t now_ns)
+check_events(struct collector *c, int64_t now_ns)
 {
-	uint64_t n = event_socket_counts(c->events)->paused;
+	const struct event_socket_counts *now = event_socket_counts(c->events);
+	uint64_t paused = now->paused - c->paused_events;
+	uint64_t refused = now->refused - c->refused_events;
 
-	if (n != c->paused_events)
+	/* What a sender has too much of waits in its own queue, or is lost there. */
+	if (paused)
 		log_limited(
 			&c->events_log_limit, now_ns, LOG_LEVEL_WARN, "events",
 			"%llu senders of collective events sent more than %d within a "
 			"second, and had to wait",
-			(unsigned long long)(n - c->paused_events),
-			EVENT_SOCKET_OF_SENDER);
-	c->paused_events = n;
+			(unsigned long long)paused, EVENT_SOCKET_OF_SENDER);
+	if (refused)
+		log_limited(&c->events_log_limit, now_ns, LOG_LEVEL_WARN, "events",
+			    "%llu connections to the socket of collective events were "
+			    "refused or ended: too many of a job, or no events",
+			    (unsigned long long)refused);
+	c->paused_events = now->paused;
+	c->refused_events = now->refused;
 }
 
 void
@@ -91,7 +99,7 @@ collector_inputs_second(struct collector *c, int64_t now_ns,
 	if (c->events) {
 		publisher_rows(c->publisher, TELE_EVENTS, now_ns, state, fill_events,
 			       c->events);
-		check_paused(c, now_ns);
+		check_events(c, now_ns);
 	}
 	if (c->pacers) {
 		pacer_socket_tick(c->pacers, now_ns);
