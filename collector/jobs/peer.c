@@ -31,8 +31,12 @@ peer_read(int fd, struct peer *ret_peer)
 	return 0;
 }
 
-bool
-peer_has_ended(int fd)
+/*
+ * Whether the process that connected has ended, and what was read from /proc before may be
+ * of another one.  False also if the kernel cannot tell.
+ */
+static bool
+has_ended(int fd)
 {
 	socklen_t size = sizeof(int);
 	int process = -1, n;
@@ -53,7 +57,7 @@ peer_job_name(int fd, const struct peer *peer, const char *sysroot,
 	char found[TELE_MAX_NAME + 1];
 
 	if (!peer->pid || !process_job_name(sysroot, peer->pid, job_of, ctx, found) ||
-	    peer_has_ended(fd))
+	    has_ended(fd))
 		return false;
 	strcpy(name, found);
 	return true;
@@ -134,6 +138,5 @@ peer_is_of_host(int fd, const struct peer *peer, const char *sysroot,
 		return false;
 	snprintf(process, sizeof process, "%u", peer->pid);
 	return is_same_users(sysroot, process) && is_same_processes(sysroot, process) &&
-	       is_in_no_job(sysroot, process, peer->pid, job_of, ctx) &&
-	       !peer_has_ended(fd);
+	       is_in_no_job(sysroot, process, peer->pid, job_of, ctx) && !has_ended(fd);
 }

@@ -28,13 +28,9 @@ struct peer {
 int peer_read(int fd, struct peer *ret_peer);
 
 /*
- * Whether that process has ended: another one may have its number then, and what was
- * read from /proc before is not to be used.  False also if the kernel cannot tell
- * (before 6.5).
+ * The job of the process, as process_job_name(); false also if the process has ended:
+ * another one may have its number then.  Before Linux 6.5 the kernel does not tell.
  */
-bool peer_has_ended(int fd);
-
-/* The job of the process, as process_job_name(); false also if it has ended. */
 bool peer_job_name(int fd, const struct peer *peer, const char *sysroot,
 		   process_job_fn *job_of, void *ctx, char ret_name[TELE_MAX_NAME + 1]);
 
