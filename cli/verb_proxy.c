@@ -37,6 +37,8 @@ run_open_proxy(struct bus_proxy *proxy)
 		(double)counts->bytes / 1e6);
 	if (counts->refused)
 		fprintf(stderr, ", refused %" PRIu64 " connections", counts->refused);
+	if (counts->ended)
+		fprintf(stderr, ", ended %" PRIu64 " subscribers", counts->ended);
 	putc('\n', stderr);
 	bus_proxy_close(proxy);
 	loop_free(loop);

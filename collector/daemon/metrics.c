@@ -325,6 +325,9 @@ write_frames(const struct collector *c, struct metrics *m)
 	metrics_counter(m, "antiphase_collector_connections_refused_total",
 			c->bus ? bus_pub_counts(c->bus)->refused : 0,
 			"Subscribers refused because of a wrong or missing key.");
+	metrics_counter(m, "antiphase_collector_subscribers_ended_total",
+			c->bus ? bus_pub_counts(c->bus)->ended : 0,
+			"Connections of subscribers ended for too many subscriptions.");
 }
 
 static void

@@ -8,8 +8,8 @@
  * "advice/JOB" for advice.  A publisher sees the subscriptions
  * (XPUB), so that raw series are made only on demand.
  *
- * Either side may bind and the other connect.  A socket without keys may be bound only to
- * loopback or ipc.  With keys (CURVE, RFC 26) both sides are authenticated: the bound side
+ * Either side may bind and the other connect.  A socket without keys may be bound, and
+ * connected, only to loopback or ipc.  With keys (CURVE, RFC 26) both sides are authenticated: the bound side
  * accepts the public keys of its allow list and no others (it rereads the list when it
  * changes); the connecting side knows the other's public key, 'server.pub'.
  *
@@ -44,7 +44,7 @@ struct tele_frame;
 
 /*
  * Binds (or connects, to a proxy) to 'endpoint'.  'keys' is copied, or NULL.
- * Returns 0; -EACCES for an endpoint beyond loopback without keys; -EADDRINUSE and
+ * Returns 0; -EACCES for an endpoint beyond this host without keys; -EADDRINUSE and
  * others with 'err' filled.  Room for BUS_ROOM_HOST frames.
  */
 int bus_pub_open(const char *endpoint, bool is_bound, const struct bus_keys *keys,
@@ -84,6 +84,7 @@ const char *bus_pub_endpoint(const struct bus_pub *pub);
 struct bus_pub_counts {
 	uint64_t frames, bytes; /* Handed to ZeroMQ, with or without subscribers. */
 	uint64_t refused;       /* Connections that had a wrong key, or none. */
+	uint64_t ended;         /* Connections that subscribed to too much. */
 };
 const struct bus_pub_counts *bus_pub_counts(struct bus_pub *pub);
 
@@ -153,6 +154,7 @@ struct bus_proxy;
 struct bus_proxy_counts {
 	uint64_t frames, bytes; /* Passed on. */
 	uint64_t refused;       /* Connections, of either side, with a wrong key. */
+	uint64_t ended;         /* Subscribers that subscribed to too much. */
 };
 
 /*

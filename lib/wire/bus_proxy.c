@@ -10,6 +10,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/wire/bus.h"
+#include "lib/wire/bus_peers.h"
 #include "lib/wire/bus_socket.h"
 
 /* Messages in a row of one direction, before the other direction is served. */
@@ -18,6 +19,7 @@
 struct bus_proxy {
 	struct bus_context context;
 	struct bus_socket from, to;
+	struct bus_peers *peers; /* Of 'to'.  Owned. */
 	struct bus_part part;
 	struct bus_proxy_counts counts;
 	struct bus_watch watch;
@@ -38,6 +40,7 @@ bus_proxy_open(const char *const *from, size_t n, bool is_from_bound, const char
 	if (!error)
 		error = bus_socket_init(&proxy->to, &proxy->context, ZMQ_XPUB,
 					BUS_ROOM_CLUSTER, err);
+	proxy->peers = bus_peers_new(&proxy->to, BUS_PEERS_CLUSTER_BYTES);
 	if (!error)
 		error = bus_socket_attach(&proxy->to, to, true, err);
 	for (size_t i = 0; i < n && !error; i++)
@@ -56,6 +59,7 @@ bus_proxy_close(struct bus_proxy *proxy)
 		return;
 	bus_watch_leave(&proxy->watch);
 	bus_part_fini(&proxy->part);
+	bus_peers_free(proxy->peers);
 	bus_socket_fini(&proxy->from);
 	bus_socket_fini(&proxy->to);
 	bus_context_fini(&proxy->context);
@@ -73,45 +77,46 @@ bus_proxy_counts(struct bus_proxy *proxy)
 {
 	bus_socket_serve(&proxy->from);
 	bus_socket_serve(&proxy->to);
+	proxy->counts.ended = bus_peers_ended(proxy->peers);
 	proxy->counts.refused = proxy->from.refused + proxy->to.refused;
 	return &proxy->counts;
 }
 
-/* Forwards messages until there are none; optionally counts them. */
+/* Forwards frames until there are none, but no more than a burst. */
 static void
-pass(struct bus_proxy *proxy, struct bus_socket *from, struct bus_socket *to,
-     struct bus_proxy_counts *counts)
+pass_frames(void *ctx)
 {
+	struct bus_proxy *proxy = ctx;
 	bool has_more = false;
 
 	for (unsigned n = 0; n < BURST || has_more; n += !has_more) {
 		size_t size;
 
-		if (bus_part_take(from, &proxy->part, &has_more) < 0)
+		if (bus_part_take(&proxy->from, &proxy->part, &has_more) < 0)
 			break;
 		size = bus_part_size(&proxy->part);
 		/* At its high-water mark XPUB drops messages and reports success. */
-		if (bus_part_pass(to, &proxy->part, has_more) < 0 || !counts)
+		if (bus_part_pass(&proxy->to, &proxy->part, has_more) < 0)
 			continue;
-		counts->frames += !has_more;
-		counts->bytes += size;
+		proxy->counts.frames += !has_more;
+		proxy->counts.bytes += size;
 	}
 }
 
-static void
-pass_frames(void *ctx)
-{
-	struct bus_proxy *proxy = ctx;
-
-	pass(proxy, &proxy->from, &proxy->to, &proxy->counts);
-}
-
+/* Publishers get the first subscription to each prefix, and the end of the last. */
 static void
 pass_subscriptions(void *ctx)
 {
 	struct bus_proxy *proxy = ctx;
 
-	pass(proxy, &proxy->to, &proxy->from, NULL);
+	for (unsigned n = 0; n < BURST; n++) {
+		int r = bus_peers_take(proxy->peers, &proxy->part);
+
+		if (r < 0)
+			break;
+		if (r)
+			bus_part_pass(&proxy->from, &proxy->part, false);
+	}
 }
 
 static void
@@ -120,6 +125,7 @@ serve_others(void *ctx)
 	struct bus_proxy *proxy = ctx;
 
 	bus_context_serve(&proxy->context);
+	bus_peers_serve(proxy->peers);
 	bus_socket_serve(&proxy->from);
 	bus_socket_serve(&proxy->to);
 }

@@ -10,28 +10,21 @@
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/wire/bus.h"
+#include "lib/wire/bus_peers.h"
 #include "lib/wire/bus_socket.h"
 #include "lib/wire/bus_topic.h"
 #include "lib/wire/tele.h"
 
-/* With more subscriptions than this, every topic counts as wanted. */
-#define MAX_PREFIXES     16384
-#define MAX_PREFIX_BYTES BUS_MAX_SUBSCRIPTION
+/* Subscriptions handled before the rest of the program has its turn again. */
+#define BURST 256
 
 /* At its end a lossless publisher waits this long to send the rest. */
 #define LOSSLESS_LINGER_MS 5000
 
-struct prefix {
-	uint8_t n;
-	char bytes[MAX_PREFIX_BYTES];
-};
-
 struct bus_pub {
 	struct bus_context context;
 	struct bus_socket socket;
-	/* Subscribed prefixes, each once, as XPUB reports them; sorted. */
-	VEC(struct prefix) prefixes;
-	uint64_t n_untracked; /* Subscriptions beyond the limit. */
+	struct bus_peers *peers; /* Owned. */
 	struct tele_buffer encoded;
 	struct bus_pub_counts counts;
 	struct bus_watch watch;
@@ -47,6 +40,9 @@ bus_pub_open_room(const char *endpoint, bool is_bound, const struct bus_keys *ke
 	if (!error)
 		error = bus_socket_init(&pub->socket, &pub->context, ZMQ_XPUB,
 					room_frames, err);
+	pub->peers = bus_peers_new(&pub->socket, room_frames > BUS_ROOM_HOST
+							 ? BUS_PEERS_CLUSTER_BYTES
+							 : BUS_PEERS_HOST_BYTES);
 	if (!error)
 		error = bus_socket_attach(&pub->socket, endpoint, is_bound, err);
 	if (error < 0)
@@ -78,9 +74,9 @@ bus_pub_close(struct bus_pub *pub)
 	if (!pub)
 		return;
 	bus_watch_leave(&pub->watch);
+	bus_peers_free(pub->peers);
 	bus_socket_fini(&pub->socket);
 	bus_context_fini(&pub->context);
-	vec_free(&pub->prefixes);
 	tele_buffer_fini(&pub->encoded);
 	free(pub);
 }
@@ -95,103 +91,24 @@ const struct bus_pub_counts *
 bus_pub_counts(struct bus_pub *pub)
 {
 	pub->counts.refused = pub->socket.refused;
+	pub->counts.ended = bus_peers_ended(pub->peers);
 	return &pub->counts;
 }
 
 /* ---- Subscriptions --------------------------------------------------------------- */
 
-static int
-compare(const struct prefix *prefix, const char *bytes, size_t n)
-{
-	int order = memcmp(prefix->bytes, bytes, prefix->n < n ? prefix->n : n);
-
-	return order ? order : (prefix->n > n) - (prefix->n < n);
-}
-
-/* The index of the prefix, or where to insert it. */
-static size_t
-find_prefix(const struct bus_pub *pub, const char *bytes, size_t n, bool *ret_found)
-{
-	size_t low = 0, high = pub->prefixes.n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare(&pub->prefixes.items[middle], bytes, n) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*ret_found = low < pub->prefixes.n &&
-		     compare(&pub->prefixes.items[low], bytes, n) == 0;
-	return low;
-}
-
-static void
-add_prefix(struct bus_pub *pub, const char *bytes, size_t n)
-{
-	struct prefix prefix = { .n = (uint8_t)n };
-	bool is_found;
-	size_t at = find_prefix(pub, bytes, n, &is_found);
-
-	if (is_found)
-		return;
-	if (pub->prefixes.n == MAX_PREFIXES) {
-		pub->n_untracked++;
-		return;
-	}
-	memcpy(prefix.bytes, bytes, n);
-	vec_push(&pub->prefixes, prefix);
-	memmove(pub->prefixes.items + at + 1, pub->prefixes.items + at,
-		(pub->prefixes.n - 1 - at) * sizeof prefix);
-	pub->prefixes.items[at] = prefix;
-}
-
-static void
-remove_prefix(struct bus_pub *pub, const char *bytes, size_t n)
-{
-	bool is_found;
-	size_t at = find_prefix(pub, bytes, n, &is_found);
-
-	if (is_found) {
-		pub->prefixes.n--;
-		memmove(pub->prefixes.items + at, pub->prefixes.items + at + 1,
-			(pub->prefixes.n - at) * sizeof pub->prefixes.items[0]);
-	} else if (pub->n_untracked) {
-		pub->n_untracked--;
-	}
-}
-
-/* Handles a subscription: a byte, 1 or 0, and the prefix; ignores other messages. */
-static void
-take_subscription(struct bus_pub *pub, const uint8_t *bytes, size_t n)
-{
-	const char *text = (const char *)bytes + 1;
-
-	/* No topic of ours is this long. */
-	if (n < 1 || n - 1 > MAX_PREFIX_BYTES)
-		return;
-	if (bytes[0] == 1)
-		add_prefix(pub, text, n - 1);
-	else if (bytes[0] == 0)
-		remove_prefix(pub, text, n - 1);
-}
-
 void
 bus_pub_serve(struct bus_pub *pub)
 {
 	struct bus_part part;
-	bool has_more, is_inside = false;
 
 	bus_context_serve(&pub->context);
 	bus_part_init(&part);
-	while (bus_part_take(&pub->socket, &part, &has_more) == 0) {
-		if (!is_inside)
-			take_subscription(pub, bus_part_bytes(&part),
-					  bus_part_size(&part));
-		is_inside = has_more;
-	}
+	for (unsigned n = 0; n < BURST; n++)
+		if (bus_peers_take(pub->peers, &part) < 0)
+			break;
 	bus_part_fini(&part);
+	bus_peers_serve(pub->peers);
 	bus_socket_serve(&pub->socket);
 }
 
@@ -223,21 +140,6 @@ bus_pub_wait(struct bus_pub *pub, int64_t timeout_ns)
 	}
 }
 
-static bool
-is_topic_wanted(const struct bus_pub *pub, const char *topic, size_t n)
-{
-	if (pub->n_untracked)
-		return true;
-	for (size_t length = 0; length <= n && pub->prefixes.n; length++) {
-		bool is_found;
-
-		find_prefix(pub, topic, length, &is_found);
-		if (is_found)
-			return true;
-	}
-	return false;
-}
-
 bool
 bus_pub_is_wanted(struct bus_pub *pub, uint8_t kind, const char *host)
 {
@@ -245,14 +147,14 @@ bus_pub_is_wanted(struct bus_pub *pub, uint8_t kind, const char *host)
 	size_t n = bus_topic(topic, kind, host);
 
 	bus_pub_serve(pub);
-	return is_topic_wanted(pub, topic, n);
+	return bus_peers_want(pub->peers, topic, n);
 }
 
 bool
 bus_pub_is_heard(struct bus_pub *pub)
 {
 	bus_pub_serve(pub);
-	return pub->prefixes.n || pub->n_untracked;
+	return bus_peers_want_any(pub->peers);
 }
 
 /* ---- Frames ---------------------------------------------------------------------- */

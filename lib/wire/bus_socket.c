@@ -30,6 +30,17 @@
 #define RECONNECT_MAX_MS 2000
 #define LINGER_MS        200
 
+/*
+ * A peer that says nothing is let go after this; ZeroMQ's default, 30 s, lets fewer silent
+ * peers hold all descriptors.  More than the longest pass of a daemon's loop, which has to
+ * answer for the key.
+ */
+#define HANDSHAKE_MS 3000
+
+/* Subscriptions of a connection that wait, in messages and in bytes of the kernel. */
+#define SUBSCRIPTION_ROOM   2
+#define SUBSCRIPTION_BUFFER 16384
+
 #define SECOND_NS INT64_C(1000000000)
 
 _Static_assert(sizeof(zmq_msg_t) == sizeof(struct bus_part), "a part is a zmq_msg_t");
@@ -105,6 +116,20 @@ open_monitor(struct bus_socket *s)
 		BUG("a socket cannot be watched: %s", zmq_strerror(zmq_errno()));
 }
 
+/*
+ * Reports every subscription (bus_peers.h), and takes few before they are handled: ZeroMQ
+ * moves subscriptions from a pipe to its trie until the pipe is empty, so that a peer that
+ * sends faster than that would hold the calling thread for as long as it likes.  A pipe
+ * with little room runs empty while ZeroMQ's thread is woken.
+ */
+static void
+limit_subscribers(void *zmq)
+{
+	set_int(zmq, ZMQ_XPUB_VERBOSER, 1);
+	set_int(zmq, ZMQ_RCVHWM, SUBSCRIPTION_ROOM);
+	set_int(zmq, ZMQ_RCVBUF, SUBSCRIPTION_BUFFER);
+}
+
 int
 bus_socket_init(struct bus_socket *s, struct bus_context *context, int type,
 		unsigned room, struct err *err)
@@ -131,7 +156,10 @@ bus_socket_init(struct bus_socket *s, struct bus_context *context, int type,
 	set_int(s->zmq, ZMQ_RECONNECT_IVL, RECONNECT_MS);
 	set_int(s->zmq, ZMQ_RECONNECT_IVL_MAX, RECONNECT_MAX_MS);
 	set_int(s->zmq, ZMQ_BACKLOG, 4096);
+	set_int(s->zmq, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS);
 	zmq_setsockopt(s->zmq, ZMQ_MAXMSGSIZE, &max_bytes, sizeof max_bytes);
+	if (type == ZMQ_XPUB)
+		limit_subscribers(s->zmq);
 	open_monitor(s);
 	return 0;
 }
@@ -142,12 +170,19 @@ secure(void *zmq, const struct bus_keys *keys, const char *endpoint, bool is_bou
        struct err *err)
 {
 	if (!keys) {
-		if (!is_bound || bus_endpoint_is_local(endpoint))
+		if (bus_endpoint_is_local(endpoint))
 			return 0;
-		err_set(err, NULL, 0, 0,
-			"'%s' is beyond this host, where only a socket with keys may be "
-			"bound; 'antiphase keys new' makes some",
-			endpoint);
+		if (is_bound)
+			err_set(err, NULL, 0, 0,
+				"'%s' is beyond this host, where only a socket with keys "
+				"may be bound; 'antiphase keys new' makes some",
+				endpoint);
+		else
+			err_set(err, NULL, 0, 0,
+				"'%s' is beyond this host, and is connected to only with "
+				"keys: set --keys, or 'keys' of a daemon; 'antiphase keys "
+				"new' and 'antiphase keys server' make them",
+				endpoint);
 		return -EACCES;
 	}
 	zmq_setsockopt(zmq, ZMQ_CURVE_SECRETKEY, keys->secret, BUS_Z85_CHARS + 1);
@@ -416,6 +451,24 @@ bus_part_pass(struct bus_socket *s, struct bus_part *part, bool has_more)
 	int flags = ZMQ_DONTWAIT | (has_more ? ZMQ_SNDMORE : 0);
 
 	return zmq_msg_send((zmq_msg_t *)part, s->zmq, flags) < 0 ? -zmq_errno() : 0;
+}
+
+void
+bus_part_copy(struct bus_part *to, struct bus_part *from)
+{
+	zmq_msg_copy((zmq_msg_t *)to, (zmq_msg_t *)from);
+}
+
+const char *
+bus_part_metadata(const struct bus_part *part)
+{
+	return zmq_msg_gets((const zmq_msg_t *)part, "Peer-Address");
+}
+
+int
+bus_part_fd(const struct bus_part *part)
+{
+	return zmq_msg_get((const zmq_msg_t *)part, ZMQ_SRCFD);
 }
 
 const uint8_t *

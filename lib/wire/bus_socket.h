@@ -56,8 +56,7 @@ void bus_context_fini(struct bus_context *context); /* After its sockets. */
 int bus_socket_init(struct bus_socket *s, struct bus_context *context, int type,
 		    unsigned room, struct err *err);
 /*
- * Binds or connects.  Returns 0; -EACCES for an endpoint beyond this host that is to be
- * bound without keys; -EINVAL without the server's key; or another -errno.
+ * Binds or connects.  Returns 0; -EACCES for an endpoint beyond this host without keys; -EINVAL without the server's key; or another -errno.
  */
 int bus_socket_attach(struct bus_socket *s, const char *endpoint, bool is_bound,
 		      struct err *err);
@@ -88,6 +87,14 @@ void bus_part_fini(struct bus_part *part);
 int bus_part_take(struct bus_socket *s, struct bus_part *part, bool *ret_has_more);
 /* Moves a part on to another socket: 0 or -errno. */
 int bus_part_pass(struct bus_socket *s, struct bus_part *part, bool has_more);
+/* Both then have the content and the metadata. */
+void bus_part_copy(struct bus_part *to, struct bus_part *from);
+/*
+ * The peer's address in what ZeroMQ knows of the connection: at the same address in memory
+ * for all of its messages; and its descriptor, or -1.  NULL for ZeroMQ's own messages.
+ */
+const char *bus_part_metadata(const struct bus_part *part);
+int bus_part_fd(const struct bus_part *part);
 const uint8_t *bus_part_bytes(const struct bus_part *part);
 size_t bus_part_size(const struct bus_part *part);
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -66,6 +68,31 @@ without_keys_nothing_is_bound_beyond_this_host(void **state)
 }
 
 static void
+without_keys_nothing_is_connected_beyond_this_host(void **state)
+{
+	static const char *const far[] = { "tcp://10.255.0.1:7461", "tcp://n1:7461" };
+	struct bus_proxy *proxy;
+	struct bus_pub *pub;
+	struct bus_sub *sub;
+	struct err err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof far / sizeof far[0]; i++) {
+		assert_int_equal(bus_sub_open(&far[i], 1, false, NULL, &sub, &err),
+				 -EACCES);
+		assert_non_null(strstr(err.text, "--keys"));
+		assert_null(strchr(err.text, '\n'));
+		assert_int_equal(bus_sub_open_texts(far[i], NULL, "t/", &sub, &err),
+				 -EACCES);
+		assert_int_equal(bus_pub_open(far[i], false, NULL, &pub, &err),
+				 -EACCES);
+		assert_int_equal(
+			bus_proxy_open(&far[i], 1, false, ANY_PORT, NULL, &proxy, &err),
+			-EACCES);
+	}
+}
+
+static void
 a_port_in_use_is_told(void **state)
 {
 	struct bus_pub *pub = open_pub(ANY_PORT, NULL), *second;
@@ -109,6 +136,80 @@ a_publisher_knows_what_is_wanted(void **state)
 	until(!bus_pub_is_wanted(pub, TELE_RAW, "n1"), bus_pub_wait(pub, 10 * MS));
 	bus_sub_close(one);
 	until(!bus_pub_is_heard(pub), bus_pub_wait(pub, 10 * MS));
+	bus_pub_close(pub);
+}
+
+/* A subscriber that speaks ZMTP by itself, and so is free to send anything. */
+static int
+open_raw(const char *endpoint)
+{
+	static const char ready[] = "\4\x19\5READY\xbSocket-Type\0\0\0\3SUB";
+	char greeting[64] = "\xff\0\0\0\0\0\0\0\0\x7f\3\0NULL";
+	struct sockaddr_in to = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	to.sin_port = htons((uint16_t)atoi(strrchr(endpoint, ':') + 1));
+	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+	assert_int_equal(write(fd, greeting, 64), 64);
+	assert_int_equal(write(fd, ready, sizeof ready - 1), sizeof ready - 1);
+	return fd;
+}
+
+static void
+send_raw(int fd, bool is_wanted, const char *prefix)
+{
+	char frame[128] = { 0, (char)(1 + strlen(prefix)), (char)is_wanted };
+
+	strcpy(frame + 3, prefix);
+	/* The other side may have ended the connection. */
+	(void)!send(fd, frame, 3 + strlen(prefix), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void
+a_peer_cannot_unsubscribe_another(void **state)
+{
+	struct bus_pub *pub = open_pub(ANY_PORT, NULL);
+	struct bus_sub *sub = open_sub(bus_pub_endpoint(pub), NULL);
+	int raw = open_raw(bus_pub_endpoint(pub));
+
+	(void)state;
+	bus_sub_want(sub, TELE_SUMMARY, NULL, true);
+	until(bus_pub_is_wanted(pub, TELE_SUMMARY, "n1"), bus_pub_wait(pub, 10 * MS));
+	send_raw(raw, false, "s/");
+	send_raw(raw, true, "m/");
+	until(bus_pub_is_wanted(pub, TELE_EVENTS, "n1"), bus_pub_wait(pub, 10 * MS));
+	assert_true(bus_pub_is_wanted(pub, TELE_SUMMARY, "n1"));
+	close(raw);
+	until(!bus_pub_is_wanted(pub, TELE_EVENTS, "n1"), bus_pub_wait(pub, 10 * MS));
+	assert_true(bus_pub_is_wanted(pub, TELE_SUMMARY, "n1"));
+	bus_sub_close(sub);
+	bus_pub_close(pub);
+}
+
+static void
+a_peer_that_subscribes_to_too_much_is_ended(void **state)
+{
+	struct bus_pub *pub = open_pub(ANY_PORT, NULL);
+	struct bus_sub *sub = open_sub(bus_pub_endpoint(pub), NULL);
+	int raw = open_raw(bus_pub_endpoint(pub));
+	char topic[64];
+
+	(void)state;
+	bus_sub_want(sub, TELE_SUMMARY, NULL, true);
+	until(bus_pub_is_wanted(pub, TELE_SUMMARY, "n1"), bus_pub_wait(pub, 10 * MS));
+	for (unsigned i = 0; !bus_pub_counts(pub)->ended; i++) {
+		snprintf(topic, sizeof topic, "r/host%06u/", i);
+		send_raw(raw, true, topic);
+		bus_pub_serve(pub);
+		assert_in_range(i, 0, 1000000);
+	}
+	close(raw);
+	until(!bus_pub_is_wanted(pub, TELE_RAW, "host000000"),
+	      bus_pub_wait(pub, 10 * MS));
+	assert_int_equal(bus_pub_counts(pub)->ended, 1);
+	assert_true(bus_pub_is_wanted(pub, TELE_SUMMARY, "n1"));
+	bus_sub_close(sub);
 	bus_pub_close(pub);
 }
 
@@ -704,7 +805,10 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_this_host_is_local),
 		cmocka_unit_test(without_keys_nothing_is_bound_beyond_this_host),
+		cmocka_unit_test(without_keys_nothing_is_connected_beyond_this_host),
 		cmocka_unit_test(a_port_in_use_is_told),
+		cmocka_unit_test(a_peer_cannot_unsubscribe_another),
+		cmocka_unit_test(a_peer_that_subscribes_to_too_much_is_ended),
 		cmocka_unit_test(a_publisher_knows_what_is_wanted),
 		cmocka_unit_test(frames_come_to_those_who_asked_and_gaps_are_counted),
 		cmocka_unit_test(a_publisher_that_comes_back_is_heard_again),
