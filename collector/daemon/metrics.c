@@ -327,7 +327,7 @@ write_frames(const struct collector *c, struct metrics *m)
 			"Subscribers refused because of a wrong or missing key.");
 	metrics_counter(m, "antiphase_collector_subscribers_ended_total",
 			c->bus ? bus_pub_counts(c->bus)->ended : 0,
-			"Connections of subscribers ended for too many subscriptions.");
+			"Subscribers ended: too many subscriptions, or too few descriptors.");
 }
 
 static void

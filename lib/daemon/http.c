@@ -3,6 +3,7 @@
 #include "lib/daemon/http.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,6 +24,9 @@
 #define SPARE_CONNECTIONS    16
 #define MAX_CONNECTION_BYTES 32768
 #define IDLE_S               5
+
+/* Out of descriptors, connections are not accepted for this long. */
+#define PAUSE_NS INT64_C(100000000)
 
 /* Limits of runs of the library in a row, in number and time. */
 #define MAX_ROUNDS 64
@@ -147,6 +151,35 @@ http_kick(struct http *http)
 	eventfd_write(http->kick, 1);
 }
 
+/* Without one the library would try to accept again and again, at once. */
+static bool
+has_descriptor(const struct http *http)
+{
+	int fd = fcntl(http->kick, F_DUPFD_CLOEXEC, 0);
+
+	if (fd < 0)
+		return false;
+	close(fd);
+	return true;
+}
+
+static void on_ready(void *ctx);
+
+static void
+on_pause(void *ctx, int64_t now_ns, int64_t missed)
+{
+	struct http *http = ctx;
+
+	(void)now_ns;
+	(void)missed;
+	if (!has_descriptor(http))
+		return;
+	loop_remove(http->loop, http->pause);
+	http->pause = NULL;
+	http->ready = loop_fd(http->loop, http->epoll, on_ready, http);
+	on_ready(http);
+}
+
 static void
 on_ready(void *ctx)
 {
@@ -156,6 +189,12 @@ on_ready(void *ctx)
 	eventfd_t kicks;
 
 	loop_part(http->loop, "http");
+	if (http->ready && !has_descriptor(http)) {
+		loop_remove(http->loop, http->ready);
+		http->ready = NULL;
+		http->pause = loop_every(http->loop, PAUSE_NS, on_pause, http);
+		http_refused(http, "no descriptor is left for connections");
+	}
 	eventfd_read(http->kick, &kicks);
 	/* The library's epoll descriptor does not show all pending work. */
 	for (int i = 0; i < MAX_ROUNDS; i++) {
@@ -229,7 +268,8 @@ http_open(struct loop *loop, const char *address, const struct http_page *pages,
 		err_set(err, NULL, 0, 0, "%s: the HTTP server does not start", address);
 		return -EIO;
 	}
-	http->ready = loop_fd(loop, info->epoll_fd, on_ready, http);
+	http->epoll = info->epoll_fd;
+	http->ready = loop_fd(loop, http->epoll, on_ready, http);
 	http->kicked = loop_fd(loop, http->kick, on_ready, http);
 	http->every = loop_every(loop, INT64_C(1000000000), on_second, http);
 	*ret_http = http;
@@ -243,6 +283,8 @@ http_close(struct http *http)
 		return;
 	if (http->ready)
 		loop_remove(http->loop, http->ready);
+	if (http->pause)
+		loop_remove(http->loop, http->pause);
 	if (http->kicked)
 		loop_remove(http->loop, http->kicked);
 	if (http->every)

@@ -54,7 +54,9 @@ struct http_stream {
 struct http {
 	struct loop *loop;         /* Borrowed. */
 	struct MHD_Daemon *daemon; /* Owned; owns the listening socket. */
-	struct loop_item *ready;   /* Owned by the loop, like the next two. */
+	struct loop_item *ready;   /* Owned by the loop; NULL: paused. */
+	struct loop_item *pause;   /* Instead of 'ready', without descriptors. */
+	int epoll;                 /* The library's. */
 	struct loop_item *every;   /* The timer that cuts slow connections. */
 	struct loop_item *kicked;
 	int kick;                /* Owned.  Readable if the library must run at once. */

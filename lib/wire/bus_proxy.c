@@ -77,7 +77,8 @@ bus_proxy_counts(struct bus_proxy *proxy)
 {
 	bus_socket_serve(&proxy->from);
 	bus_socket_serve(&proxy->to);
-	proxy->counts.ended = bus_peers_ended(proxy->peers);
+	proxy->counts.ended =
+		bus_peers_ended(proxy->peers) + proxy->from.crowded + proxy->to.crowded;
 	proxy->counts.refused = proxy->from.refused + proxy->to.refused;
 	return &proxy->counts;
 }

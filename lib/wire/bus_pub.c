@@ -91,7 +91,7 @@ const struct bus_pub_counts *
 bus_pub_counts(struct bus_pub *pub)
 {
 	pub->counts.refused = pub->socket.refused;
-	pub->counts.ended = bus_peers_ended(pub->peers);
+	pub->counts.ended = bus_peers_ended(pub->peers) + pub->socket.crowded;
 	return &pub->counts;
 }
 

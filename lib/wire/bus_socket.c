@@ -13,6 +13,7 @@
 #include "lib/base/log.h"
 #include "lib/daemon/loop.h"
 #include "lib/wire/bus.h"
+#include "lib/wire/bus_door.h"
 #include "lib/wire/bus_topic.h"
 #include "lib/wire/tele.h"
 
@@ -106,12 +107,14 @@ open_monitor(struct bus_socket *s)
 
 	snprintf(endpoint, sizeof endpoint, "inproc://monitor-%p", s->zmq);
 	if (zmq_socket_monitor(s->zmq, endpoint,
-			       ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
+			       ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED |
+				       ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
 				       ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
 				       ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
 				       ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) < 0)
 		BUG("a socket cannot be watched: %s", zmq_strerror(zmq_errno()));
 	s->monitor = zmq_socket(s->context->zmq, ZMQ_PAIR);
+	set_int(s->monitor, ZMQ_RCVHWM, 1);
 	if (zmq_connect(s->monitor, endpoint) < 0)
 		BUG("a socket cannot be watched: %s", zmq_strerror(zmq_errno()));
 }
@@ -145,6 +148,7 @@ bus_socket_init(struct bus_socket *s, struct bus_context *context, int type,
 	if (!s->zmq)
 		return err_set_errno(err, NULL, zmq_errno(), "cannot make a socket");
 	s->names = strtab_new();
+	s->door = bus_door_new(context->keys != NULL);
 	set_int(s->zmq, ZMQ_LINGER, LINGER_MS);
 	set_int(s->zmq, ZMQ_SNDHWM, (int)room);
 	set_int(s->zmq, ZMQ_RCVHWM, (int)room);
@@ -246,6 +250,7 @@ bus_socket_fini(struct bus_socket *s)
 		free(s->peers.items[i].endpoint);
 	vec_free(&s->peers);
 	strtab_free(s->names);
+	bus_door_free(s->door);
 	vec_free(&s->is_up);
 	*s = (struct bus_socket){ 0 };
 }
@@ -286,7 +291,7 @@ note_up(struct bus_socket *s, const char *name)
 static void
 note_down(struct bus_socket *s, const char *name)
 {
-	uint32_t id = s->is_bound ? STRTAB_NONE : strtab_find(s->names, name);
+	uint32_t id = strtab_find(s->names, name);
 
 	if (id == STRTAB_NONE || !s->is_up.items[id])
 		return;
@@ -359,12 +364,29 @@ note_refusal(struct bus_socket *s, const char *peer, unsigned event)
 			 peer);
 }
 
+static void
+note_accepted(struct bus_socket *s, const uint8_t *head)
+{
+	int64_t now_ns = clk_monotonic_ns();
+	uint32_t fd;
+
+	memcpy(&fd, head + sizeof(uint16_t), sizeof fd); /* In the host's order. */
+	if (!bus_door_accepted(s->door, (int)fd, now_ns))
+		return;
+	s->crowded++;
+	log_limited(&s->crowd_said, now_ns, LOG_LEVEL_WARN, "bus",
+		    "%s: descriptors are short, and a connection was ended; raise "
+		    "LimitNOFILE if these are subscribers of yours",
+		    s->endpoint);
+}
+
 void
 bus_socket_serve(struct bus_socket *s)
 {
 	uint8_t head[6];
 	char peer[256];
 
+	/* At its high-water mark ZeroMQ's thread waits, and accepts nothing more. */
 	while (zmq_recv(s->monitor, head, sizeof head, ZMQ_DONTWAIT) ==
 	       (int)sizeof head) {
 		int n = zmq_recv(s->monitor, peer, sizeof peer - 1, ZMQ_DONTWAIT);
@@ -374,8 +396,12 @@ bus_socket_serve(struct bus_socket *s)
 			break;
 		peer[(size_t)n < sizeof peer ? (size_t)n : sizeof peer - 1] = '\0';
 		memcpy(&event, head, sizeof event); /* In the host's order. */
-		if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED)
+		if (event == ZMQ_EVENT_ACCEPTED)
+			note_accepted(s, head);
+		else if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED)
 			note_up(s, peer);
+		else if (event == ZMQ_EVENT_DISCONNECTED && s->is_bound)
+			bus_door_closed(s->door);
 		else if (event == ZMQ_EVENT_DISCONNECTED)
 			note_down(s, peer);
 		else

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/log.h"
 #include "lib/base/strtab.h"
 #include "lib/base/vec.h"
 #include "lib/wire/bus_keys.h"
@@ -44,7 +45,10 @@ struct bus_socket {
 	VEC(bool) is_up;            /* By their numbers. */
 	uint32_t n_up, n_lost;
 	uint64_t reconnects, refused;
-	int64_t told_ns; /* Of a refusal, last. */
+	int64_t told_ns;       /* Of a refusal, last. */
+	struct bus_door *door; /* Owned. */
+	uint64_t crowded;      /* Connections ended to save descriptors. */
+	struct log_limit crowd_said;
 	char endpoint[256];
 };
 

@@ -35,12 +35,14 @@ def noise(n):
 class Program:
     """One of antiphase's daemons, in its own folder."""
 
-    def __init__(self, folder, name, *options):
+    def __init__(self, folder, name, *options, limit=None):
+        """'limit': the number of descriptors that it may have."""
+        words = ["prlimit", "--nofile=%d:%d" % (limit, limit)] if limit else []
         self.folder, self.name = folder, name
         self.path = os.path.join(folder, name + ".log")
         with open(self.path, "ab") as log:
             self.process = subprocess.Popen(
-                [os.path.join(BUILD, name), "--runtime-dir", folder, *options],
+                [*words, os.path.join(BUILD, name), "--runtime-dir", folder, *options],
                 stderr=log, stdout=log, stdin=subprocess.DEVNULL)
         RUNNING.append(self.process)
 

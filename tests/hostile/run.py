@@ -19,6 +19,7 @@ from on_bus import attack_bus, attack_keys, record_frames
 from on_collector import check_collector
 from on_control import attack_announcer, attack_control
 from on_http import attack_http
+from on_subscribers import check_subscribers
 from on_topology import attack_topology
 from zmtp import Publisher
 
@@ -48,7 +49,7 @@ def main():
             token.write(TOKEN + "\n")
         for part in (check_scheduler, attack_keys, attack_topology,
                      check_killed_at_a_change, check_pin_of_the_killed,
-                     check_collector):
+                     check_collector, check_subscribers):
             if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
                 part(folder)
     finally:
