@@ -29,7 +29,7 @@ cgroup=
 [ -z "$LAB_CG" ] || cgroup="cgroup=$LAB_CG/slurm_lab"
 echo "optional $LAB_B/spank_antiphase.so preload=$LAB_DIR/libpacer.so" \
 	"endpoint=$run/pacer.sock dir=$run $cgroup" >"$SLURM_DIR/etc/plugstack.conf"
-sed -e "s|/run/antiphase|$run|" -e "s|@bindir@|$LAB_B|" "$hooks/prolog_slurmctld.sh" \
+sed -e "s|/run/antiphase-scheduler|$run|" -e "s|@bindir@|$LAB_B|" "$hooks/prolog_slurmctld.sh" \
 	>"$LAB_DIR/poke.sh"
 sed -e "s|@libdir@|$LAB_DIR|" -e "s|libantiphase-pacer|libpacer|" -e "s|/run/antiphase|$run|" \
 	"$hooks/task_prolog.sh" >"$LAB_DIR/task_prolog.sh"

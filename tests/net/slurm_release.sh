@@ -13,7 +13,7 @@ slurm_make
 hooks=$LAB_ROOT/scheduler/slurm/hooks
 sed -e "s|^local STOP = .*|local STOP = \"$LAB_DIR/stop\"|" -e 's/^local GATE_S = .*/local GATE_S = 60/' \
 	"$hooks/job_submit.lua" >"$SLURM_DIR/etc/job_submit.lua"
-sed -e "s|/run/antiphase|$LAB_DIR|" -e "s|@bindir@|$LAB_B|" \
+sed -e "s|/run/antiphase-scheduler|$LAB_DIR|" -e "s|@bindir@|$LAB_B|" \
 	-e "s|^poke() {|export SLURM_CONF=$SLURM_CONF\n&|" \
 	"$hooks/prolog_slurmctld.sh" >"$LAB_DIR/poke.sh"
 chmod +x "$LAB_DIR/poke.sh"

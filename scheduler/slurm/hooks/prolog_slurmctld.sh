@@ -15,7 +15,7 @@
 # If nobody listens, the daemon is dead: its pins are taken back, in the background, 2 s
 # later, once for all calls in between.  If slurm.conf is in an unusual place, or comes
 # from SLURM_CONF, export that here.
-socket=${ANTIPHASE_SOCKET:-/run/antiphase/scheduler.sock}
+socket=${ANTIPHASE_SOCKET:-/run/antiphase-scheduler/scheduler.sock}
 antiphase=${ANTIPHASE:-@bindir@/antiphase}
 
 poke() {
