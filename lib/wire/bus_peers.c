@@ -13,8 +13,8 @@
 #include "lib/base/log.h"
 #include "lib/base/vec.h"
 #include "lib/wire/bus_socket.h"
+#include "lib/wire/bus_subscriptions.h"
 #include "lib/wire/bus_topic.h"
-#include "lib/wire/bus_wants.h"
 
 /* Ended connections are looked for this often. */
 #define SWEEP_NS INT64_C(1000000000)
@@ -28,12 +28,12 @@ struct peer {
 	const char *metadata;  /* In there. */
 	int fd;
 	ino_t inode; /* Of the socket; 0: it was closed already. */
-	struct bus_wants_peer *wants;
+	struct bus_subscriber *subscriber;
 };
 
 struct bus_peers {
 	struct bus_socket *socket; /* Borrowed. */
-	struct bus_wants *wants;
+	struct bus_subscriptions *subscriptions;
 	VEC(struct peer *) by_fd; /* NULL: none. */
 	int64_t swept_ns;
 	uint64_t n_ended;
@@ -46,7 +46,7 @@ bus_peers_new(struct bus_socket *s, size_t max_bytes)
 	struct bus_peers *peers = xcalloc(1, sizeof *peers);
 
 	peers->socket = s;
-	peers->wants = bus_wants_new(max_bytes / 4, max_bytes);
+	peers->subscriptions = bus_subscriptions_new(max_bytes / 4, max_bytes);
 	return peers;
 }
 
@@ -64,7 +64,7 @@ static void
 forget(struct bus_peers *peers, struct peer *peer)
 {
 	peers->by_fd.items[peer->fd] = NULL;
-	bus_wants_forget(peers->wants, peer->wants);
+	bus_subscriptions_disconnect(peers->subscriptions, peer->subscriber);
 	bus_part_fini(&peer->first);
 	free(peer);
 }
@@ -78,7 +78,7 @@ bus_peers_free(struct bus_peers *peers)
 		if (peers->by_fd.items[i])
 			forget(peers, peers->by_fd.items[i]);
 	vec_free(&peers->by_fd);
-	bus_wants_free(peers->wants);
+	bus_subscriptions_free(peers->subscriptions);
 	free(peers);
 }
 
@@ -116,7 +116,7 @@ peer_of(struct bus_peers *peers, struct bus_part *part)
 	peer->metadata = metadata;
 	peer->fd = fd;
 	peer->inode = inode_of(fd);
-	peer->wants = bus_wants_meet(peers->wants);
+	peer->subscriber = bus_subscriptions_connect(peers->subscriptions);
 	peers->by_fd.items[fd] = peer;
 	return peer;
 }
@@ -126,12 +126,12 @@ peer_of(struct bus_peers *peers, struct bus_part *part)
  * descriptor is still that of this connection.
  */
 static void
-end(struct bus_peers *peers, const struct bus_wants_peer *wants, const char *why)
+end(struct bus_peers *peers, const struct bus_subscriber *subscriber, const char *why)
 {
 	for (size_t i = 0; i < peers->by_fd.n; i++) {
 		struct peer *peer = peers->by_fd.items[i];
 
-		if (!peer || peer->wants != wants)
+		if (!peer || peer->subscriber != subscriber)
 			continue;
 		if (!peer->inode || inode_of(peer->fd) != peer->inode)
 			return;
@@ -148,16 +148,16 @@ void
 bus_peers_serve(struct bus_peers *peers)
 {
 	int64_t now_ns = clk_monotonic_ns();
-	const struct bus_wants_peer *wants;
+	const struct bus_subscriber *subscriber;
 	const char *why;
 
 	if (now_ns - peers->swept_ns >= SWEEP_NS) {
 		peers->swept_ns = now_ns;
 		sweep(peers);
-		bus_wants_second(peers->wants);
+		bus_subscriptions_second(peers->subscriptions);
 	}
-	while ((wants = bus_wants_excess(peers->wants, &why)))
-		end(peers, wants, why);
+	while ((subscriber = bus_subscriptions_excess(peers->subscriptions, &why)))
+		end(peers, subscriber, why);
 }
 
 /* ---- Subscriptions --------------------------------------------------------------- */
@@ -173,11 +173,11 @@ take(struct bus_peers *peers, struct bus_part *part)
 
 	if (!peer)
 		return is_ours && !bytes[0] &&
-		       bus_wants_gone(peers->wants, bytes + 1, n - 1);
+		       bus_subscriptions_drop(peers->subscriptions, bytes + 1, n - 1);
 	if (is_ours)
-		return (bytes[0] ? bus_wants_add : bus_wants_remove)(
-			peers->wants, peer->wants, bytes + 1, n - 1);
-	bus_wants_misuse(peers->wants, peer->wants);
+		return (bytes[0] ? bus_subscriptions_add : bus_subscriptions_remove)(
+			peers->subscriptions, peer->subscriber, bytes + 1, n - 1);
+	bus_subscriptions_misuse(peers->subscriptions, peer->subscriber);
 	return false;
 }
 
@@ -197,13 +197,13 @@ bus_peers_take(struct bus_peers *peers, struct bus_part *part)
 bool
 bus_peers_want(const struct bus_peers *peers, const char *topic, size_t n)
 {
-	return bus_wants_match(peers->wants, topic, n);
+	return bus_subscriptions_match(peers->subscriptions, topic, n);
 }
 
 bool
 bus_peers_want_any(const struct bus_peers *peers)
 {
-	return bus_wants_any(peers->wants);
+	return bus_subscriptions_any(peers->subscriptions);
 }
 
 uint64_t

@@ -19,7 +19,7 @@ struct bus_peers;
 struct bus_socket;
 
 /*
- * Charged bytes (bus_wants.h) of the subscriptions to one host's publisher, or to a
+ * Charged bytes (bus_subscriptions.h) of the subscriptions to one host's publisher, or to a
  * cluster's: 10,000 collectors with 7 topics each charge 3.5 MB.  One connection may
  * ask for a quarter.  Memory is not all: at each end of a connection ZeroMQ walks the
  * whole trie, so a host's publisher has room for what its few subscribers need.

@@ -13,7 +13,7 @@
 #include "lib/base/log.h"
 #include "lib/daemon/loop.h"
 #include "lib/wire/bus.h"
-#include "lib/wire/bus_door.h"
+#include "lib/wire/bus_descriptors.h"
 #include "lib/wire/bus_topic.h"
 #include "lib/wire/tele.h"
 
@@ -148,7 +148,7 @@ bus_socket_init(struct bus_socket *s, struct bus_context *context, int type,
 	if (!s->zmq)
 		return err_set_errno(err, NULL, zmq_errno(), "cannot make a socket");
 	s->names = strtab_new();
-	s->door = bus_door_new(context->keys != NULL);
+	s->descriptors = bus_descriptors_new(context->keys != NULL);
 	set_int(s->zmq, ZMQ_LINGER, LINGER_MS);
 	set_int(s->zmq, ZMQ_SNDHWM, (int)room);
 	set_int(s->zmq, ZMQ_RCVHWM, (int)room);
@@ -250,7 +250,7 @@ bus_socket_fini(struct bus_socket *s)
 		free(s->peers.items[i].endpoint);
 	vec_free(&s->peers);
 	strtab_free(s->names);
-	bus_door_free(s->door);
+	bus_descriptors_free(s->descriptors);
 	vec_free(&s->is_up);
 	*s = (struct bus_socket){ 0 };
 }
@@ -371,7 +371,7 @@ note_accepted(struct bus_socket *s, const uint8_t *head)
 	uint32_t fd;
 
 	memcpy(&fd, head + sizeof(uint16_t), sizeof fd); /* In the host's order. */
-	if (!bus_door_accepted(s->door, (int)fd, now_ns))
+	if (!bus_descriptors_opened(s->descriptors, (int)fd, now_ns))
 		return;
 	s->crowded++;
 	log_limited(&s->crowd_said, now_ns, LOG_LEVEL_WARN, "bus",
@@ -401,7 +401,7 @@ bus_socket_serve(struct bus_socket *s)
 		else if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED)
 			note_up(s, peer);
 		else if (event == ZMQ_EVENT_DISCONNECTED && s->is_bound)
-			bus_door_closed(s->door);
+			bus_descriptors_closed(s->descriptors);
 		else if (event == ZMQ_EVENT_DISCONNECTED)
 			note_down(s, peer);
 		else

@@ -45,9 +45,9 @@ struct bus_socket {
 	VEC(bool) is_up;            /* By their numbers. */
 	uint32_t n_up, n_lost;
 	uint64_t reconnects, refused;
-	int64_t told_ns;       /* Of a refusal, last. */
-	struct bus_door *door; /* Owned. */
-	uint64_t crowded;      /* Connections ended to save descriptors. */
+	int64_t told_ns;                     /* Of a refusal, last. */
+	struct bus_descriptors *descriptors; /* Owned. */
+	uint64_t crowded; /* Connections ended to save descriptors. */
 	struct log_limit crowd_said;
 	char endpoint[256];
 };

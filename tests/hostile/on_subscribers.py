@@ -139,7 +139,7 @@ def check_silent(folder):
         held.append(s)
         if i % 40 == 39:
             try:
-                pacer_connect(folder + "/silent/pacer.sock").close()
+                pacer_connect(folder + "/silent/sockets/pacer.sock").close()
                 pacers += 1
             except OSError:
                 pass

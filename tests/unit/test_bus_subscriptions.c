@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lib/base/rng.h"
-#include "lib/wire/bus_wants.h"
+#include "lib/wire/bus_subscriptions.h"
 #include "tests/unit/test.h"
 
 #define N_PEERS    4
@@ -12,15 +12,15 @@
 static void
 tables_follow_a_naive_model(void **state)
 {
-	struct bus_wants *wants = bus_wants_new(1 << 20, 1 << 20);
-	struct bus_wants_peer *peers[N_PEERS];
+	struct bus_subscriptions *wants = bus_subscriptions_new(1 << 20, 1 << 20);
+	struct bus_subscriber *peers[N_PEERS];
 	bool held[N_PEERS][N_PREFIXES] = { { false } };
 	struct rng rng;
 
 	(void)state;
 	rng_init(&rng, 7);
 	for (size_t i = 0; i < N_PEERS; i++)
-		peers[i] = bus_wants_meet(wants);
+		peers[i] = bus_subscriptions_connect(wants);
 	for (size_t step = 0; step < 20000; step++) {
 		size_t i = rng_below(&rng, N_PEERS), k = rng_below(&rng, N_PREFIXES);
 		size_t n_holders = 0, n_held = 0;
@@ -36,17 +36,18 @@ tables_follow_a_naive_model(void **state)
 				n = (size_t)snprintf(prefix, sizeof prefix, "r/%zu/",
 						     p);
 				if (held[i][p])
-					bus_wants_gone(wants, prefix, n);
+					bus_subscriptions_drop(wants, prefix, n);
 				held[i][p] = false;
 			}
-			bus_wants_forget(wants, peers[i]);
-			peers[i] = bus_wants_meet(wants);
+			bus_subscriptions_disconnect(wants, peers[i]);
+			peers[i] = bus_subscriptions_connect(wants);
 		} else if (rng_below(&rng, 2)) {
-			is_changed = bus_wants_add(wants, peers[i], prefix, n);
+			is_changed = bus_subscriptions_add(wants, peers[i], prefix, n);
 			assert_int_equal(is_changed, n_holders == 0);
 			held[i][k] = true;
 		} else {
-			is_changed = bus_wants_remove(wants, peers[i], prefix, n);
+			is_changed =
+				bus_subscriptions_remove(wants, peers[i], prefix, n);
 			assert_int_equal(is_changed, held[i][k] && n_holders == 1);
 			held[i][k] = false;
 		}
@@ -60,84 +61,87 @@ tables_follow_a_naive_model(void **state)
 			}
 			n_holders += is_held;
 			n = (size_t)snprintf(prefix, sizeof prefix, "r/%zu/x", p);
-			assert_int_equal(bus_wants_match(wants, prefix, n), is_held);
+			assert_int_equal(bus_subscriptions_match(wants, prefix, n),
+					 is_held);
 		}
-		assert_int_equal(bus_wants_any(wants), n_holders > 0);
-		assert_in_range(bus_wants_bytes(wants), n_held * BUS_WANTS_OVERHEAD,
-				n_held * (BUS_WANTS_OVERHEAD + 5));
+		assert_int_equal(bus_subscriptions_any(wants), n_holders > 0);
+		assert_in_range(bus_subscriptions_bytes(wants),
+				n_held * BUS_SUBSCRIPTIONS_OVERHEAD,
+				n_held * (BUS_SUBSCRIPTIONS_OVERHEAD + 5));
 	}
-	bus_wants_free(wants);
+	bus_subscriptions_free(wants);
 }
 
 static void
 a_peer_above_its_limit_is_named_once(void **state)
 {
-	struct bus_wants *wants = bus_wants_new(200, 100000);
-	struct bus_wants_peer *one = bus_wants_meet(wants),
-			      *two = bus_wants_meet(wants);
+	struct bus_subscriptions *wants = bus_subscriptions_new(200, 100000);
+	struct bus_subscriber *one = bus_subscriptions_connect(wants),
+			      *two = bus_subscriptions_connect(wants);
 	const char *why = NULL;
 	char prefix[8];
 
 	(void)state;
-	bus_wants_add(wants, two, "s/", 2);
+	bus_subscriptions_add(wants, two, "s/", 2);
 	for (int i = 0; i < 6; i++) {
 		snprintf(prefix, sizeof prefix, "r/%04d/", i);
-		bus_wants_add(wants, one, prefix, 7);
-		assert_null(bus_wants_excess(wants, &why));
+		bus_subscriptions_add(wants, one, prefix, 7);
+		assert_null(bus_subscriptions_excess(wants, &why));
 	}
-	bus_wants_add(wants, one, "more", 4);
-	assert_ptr_equal(bus_wants_excess(wants, &why), one);
+	bus_subscriptions_add(wants, one, "more", 4);
+	assert_ptr_equal(bus_subscriptions_excess(wants, &why), one);
 	assert_non_null(why);
-	assert_null(bus_wants_excess(wants, &why));
-	bus_wants_free(wants);
+	assert_null(bus_subscriptions_excess(wants, &why));
+	bus_subscriptions_free(wants);
 }
 
 static void
 of_all_together_the_one_that_asks_for_most_is_named(void **state)
 {
-	struct bus_wants *wants = bus_wants_new(10000, 300);
-	struct bus_wants_peer *one = bus_wants_meet(wants),
-			      *two = bus_wants_meet(wants);
+	struct bus_subscriptions *wants = bus_subscriptions_new(10000, 300);
+	struct bus_subscriber *one = bus_subscriptions_connect(wants),
+			      *two = bus_subscriptions_connect(wants);
 	const char *why;
 	char prefix[8];
 
 	(void)state;
 	for (int i = 0; i < 10; i++) {
 		snprintf(prefix, sizeof prefix, "r/%04d/", i);
-		bus_wants_add(wants, two, prefix, 7);
+		bus_subscriptions_add(wants, two, prefix, 7);
 	}
-	assert_ptr_equal(bus_wants_excess(wants, &why), two);
+	assert_ptr_equal(bus_subscriptions_excess(wants, &why), two);
 	/* Until the connection of 'two' ends, the others have room. */
-	bus_wants_add(wants, one, "s/", 2);
-	assert_null(bus_wants_excess(wants, &why));
-	bus_wants_free(wants);
+	bus_subscriptions_add(wants, one, "s/", 2);
+	assert_null(bus_subscriptions_excess(wants, &why));
+	bus_subscriptions_free(wants);
 }
 
 static void
 misuse_is_named(void **state)
 {
-	struct bus_wants *wants = bus_wants_new(4800, 100000);
-	struct bus_wants_peer *one = bus_wants_meet(wants),
-			      *two = bus_wants_meet(wants);
+	struct bus_subscriptions *wants = bus_subscriptions_new(4800, 100000);
+	struct bus_subscriber *one = bus_subscriptions_connect(wants),
+			      *two = bus_subscriptions_connect(wants);
 	const char *why;
 
 	(void)state;
-	bus_wants_add(wants, one, "s/", 2);
+	bus_subscriptions_add(wants, one, "s/", 2);
 	for (int i = 0; i < 256; i++)
-		bus_wants_add(wants, one, "s/", 2);
-	assert_null(bus_wants_excess(wants, &why));
-	bus_wants_remove(wants, one, "x", 1);
-	assert_ptr_equal(bus_wants_excess(wants, &why), one);
+		bus_subscriptions_add(wants, one, "s/", 2);
+	assert_null(bus_subscriptions_excess(wants, &why));
+	bus_subscriptions_remove(wants, one, "x", 1);
+	assert_ptr_equal(bus_subscriptions_excess(wants, &why), one);
 
 	/* On and off: as often as the peer may hold topics, in a second. */
 	for (int i = 0; i < 401; i++) {
-		bus_wants_add(wants, two, "s/", 2);
-		bus_wants_remove(wants, two, "s/", 2);
+		bus_subscriptions_add(wants, two, "s/", 2);
+		bus_subscriptions_remove(wants, two, "s/", 2);
 		if (i == 199)
-			bus_wants_second(wants);
-		assert_int_equal(bus_wants_excess(wants, &why) == two, i == 400);
+			bus_subscriptions_second(wants);
+		assert_int_equal(bus_subscriptions_excess(wants, &why) == two,
+				 i == 400);
 	}
-	bus_wants_free(wants);
+	bus_subscriptions_free(wants);
 }
 
 int

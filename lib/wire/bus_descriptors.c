@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/wire/bus_door.h"
+#include "lib/wire/bus_descriptors.h"
 
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -34,34 +34,34 @@
 #define GREETING_BYTES 64
 #define HELLO_BYTES    (64 + 202)
 
-struct guest {
+struct accepted {
 	ino_t inode; /* 0: none of ours. */
 	int64_t since_ns;
 };
 
-struct bus_door {
-	VEC(struct guest) guests; /* By descriptor. */
-	size_t hand;              /* The next to be looked at. */
-	int n_open;               /* Accepted and not closed, as ZeroMQ reports it. */
+struct bus_descriptors {
+	VEC(struct accepted) peers; /* By descriptor. */
+	size_t next;                /* The next to be looked at. */
+	int n_open;                 /* Accepted and not closed, as ZeroMQ reports it. */
 	uint64_t unknown_bytes;
 };
 
-struct bus_door *
-bus_door_new(bool has_keys)
+struct bus_descriptors *
+bus_descriptors_new(bool has_keys)
 {
-	struct bus_door *door = xcalloc(1, sizeof *door);
+	struct bus_descriptors *descriptors = xcalloc(1, sizeof *descriptors);
 
-	door->unknown_bytes = has_keys ? HELLO_BYTES : GREETING_BYTES;
-	return door;
+	descriptors->unknown_bytes = has_keys ? HELLO_BYTES : GREETING_BYTES;
+	return descriptors;
 }
 
 void
-bus_door_free(struct bus_door *door)
+bus_descriptors_free(struct bus_descriptors *descriptors)
 {
-	if (!door)
+	if (!descriptors)
 		return;
-	vec_free(&door->guests);
-	free(door);
+	vec_free(&descriptors->peers);
+	free(descriptors);
 }
 
 static int
@@ -88,59 +88,60 @@ inode_of(int fd)
 
 /* Over a Unix socket the number of bytes is unknown. */
 static bool
-is_silent(const struct bus_door *door, int fd)
+is_silent(const struct bus_descriptors *descriptors, int fd)
 {
 	struct tcp_info info = { 0 };
 	socklen_t size = sizeof info;
 
 	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
 	       size > offsetof(struct tcp_info, tcpi_bytes_received) &&
-	       info.tcpi_bytes_received <= door->unknown_bytes;
+	       info.tcpi_bytes_received <= descriptors->unknown_bytes;
 }
 
 /* A connection that has been silent for a while, or -1. */
 static int
-find_silent(struct bus_door *door, int64_t now_ns)
+find_silent(struct bus_descriptors *descriptors, int64_t now_ns)
 {
-	for (unsigned i = 0; i < MAX_LOOKS && i < door->guests.n; i++) {
-		int fd = (int)(door->hand++ % door->guests.n);
-		struct guest *guest = &door->guests.items[fd];
+	for (unsigned i = 0; i < MAX_LOOKS && i < descriptors->peers.n; i++) {
+		int fd = (int)(descriptors->next++ % descriptors->peers.n);
+		struct accepted *peer = &descriptors->peers.items[fd];
 
-		if (!guest->inode || now_ns - guest->since_ns < GRACE_NS)
+		if (!peer->inode || now_ns - peer->since_ns < GRACE_NS)
 			continue;
-		if (inode_of(fd) != guest->inode)
-			guest->inode = 0;
-		else if (is_silent(door, fd))
+		if (inode_of(fd) != peer->inode)
+			peer->inode = 0;
+		else if (is_silent(descriptors, fd))
 			return fd;
 	}
 	return -1;
 }
 
 bool
-bus_door_accepted(struct bus_door *door, int fd, int64_t now_ns)
+bus_descriptors_opened(struct bus_descriptors *descriptors, int fd, int64_t now_ns)
 {
 	ino_t inode = inode_of(fd);
 	int silent;
 
-	door->n_open++;
+	descriptors->n_open++;
 	/* It may have ended already. */
 	if (!inode || fd < 0)
 		return false;
-	while (door->guests.n <= (size_t)fd)
-		vec_push(&door->guests, (struct guest){ 0 });
-	door->guests.items[fd] = (struct guest){ inode, now_ns };
+	while (descriptors->peers.n <= (size_t)fd)
+		vec_push(&descriptors->peers, (struct accepted){ 0 });
+	descriptors->peers.items[fd] = (struct accepted){ inode, now_ns };
 	/* Where low numbers are free again, the number alone would tell too little. */
-	if (fd < max_descriptor() && door->n_open + OWN_DESCRIPTORS < max_descriptor())
+	if (fd < max_descriptor() &&
+	    descriptors->n_open + OWN_DESCRIPTORS < max_descriptor())
 		return false;
-	silent = find_silent(door, now_ns);
+	silent = find_silent(descriptors, now_ns);
 	fd = silent >= 0 ? silent : fd;
-	door->guests.items[fd].inode = 0;
+	descriptors->peers.items[fd].inode = 0;
 	shutdown(fd, SHUT_RDWR);
 	return true;
 }
 
 void
-bus_door_closed(struct bus_door *door)
+bus_descriptors_closed(struct bus_descriptors *descriptors)
 {
-	door->n_open--;
+	descriptors->n_open--;
 }

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bus_door.h - the descriptors that connections of a bound socket may take
+ * bus_descriptors.h - the descriptors that connections of a bound socket may take
  *
  * libzmq accepts until the process has no descriptor left, and then spins: it has no limit.
  * POSIX gives out the lowest free number, so a high number of a new connection tells that
  * as many are in use.  Above the limit a connection is shut down at once: one that has not said
  * enough to be known, else the new one.  The rest is for metrics, pacers, HTTP and files.
  */
-#ifndef LIB_WIRE_BUS_DOOR_H
-#define LIB_WIRE_BUS_DOOR_H
+#ifndef LIB_WIRE_BUS_DESCRIPTORS_H
+#define LIB_WIRE_BUS_DESCRIPTORS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct bus_door;
+struct bus_descriptors;
 
-struct bus_door *bus_door_new(bool has_keys);
-void bus_door_free(struct bus_door *door); /* Accepts NULL. */
+struct bus_descriptors *bus_descriptors_new(bool has_keys);
+void bus_descriptors_free(struct bus_descriptors *descriptors); /* Accepts NULL. */
 /* ZeroMQ accepted 'fd'.  True if some connection was shut down. */
-bool bus_door_accepted(struct bus_door *door, int fd, int64_t now_ns);
+bool bus_descriptors_opened(struct bus_descriptors *descriptors, int fd,
+			    int64_t now_ns);
 /* A connection that was accepted is closed. */
-void bus_door_closed(struct bus_door *door);
+void bus_descriptors_closed(struct bus_descriptors *descriptors);
 
 #endif
