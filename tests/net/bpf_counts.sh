@@ -227,14 +227,13 @@ jobs_are_told_apart() {
 }
 
 many_jobs_are_other_and_counted() {
-	lab_job many >/dev/null
+	lab_job slurm >/dev/null
 	probe_start many h0 --slots 64 e0
-	lab_in h0 python3 - "$LAB_CG/many" "$(lab_addr h1)" <<'PYTHON' || fail "10,000 jobs" "not made"
+	lab_in h0 python3 - "$LAB_CG/slurm" "$(lab_addr h1)" <<'PYTHON' || fail "10,000 jobs" "not made"
 import os, socket, sys
 root, to = sys.argv[1:]
-os.makedirs(root + "/slurm")
 for i in range(10000):
-    group = f"{root}/slurm/job_{i}"
+    group = f"{root}/job_{i}"
     os.mkdir(group)
     with open(group + "/cgroup.procs", "w") as f:
         f.write("0")
@@ -250,7 +249,7 @@ PYTHON
 	check "their bytes are there" \
 		test "$(value many "(link)" tx wire $bytes)" -ge $((10000 * 1042))
 	tool_end many
-	lab_job_gone many
+	lab_job_gone slurm
 }
 
 nothing_stays() {
