@@ -83,10 +83,11 @@ const struct cli_verb verb_proxy = {
 	.name = "proxy",
 	.summary = "combine many publishers into one endpoint",
 	.usage = "[options]",
-	.examples = "  antiphase proxy --from tcp://n1:7461 --from tcp://n2:7461 --keys "
-		    "/etc/antiphase/keys\n"
-		    "  antiphase proxy --bind-from --from tcp://10.0.0.1:7461 --to "
-		    "tcp://10.0.0.1:7460 --keys /etc/antiphase/keys\n",
+	.examples =
+		"  antiphase proxy --from tcp://n1:7461 --from tcp://n2:7461 --keys "
+		"/etc/antiphase/keys\n"
+		"  antiphase proxy --bind-from --from tcp://10.0.0.1:7461 --to "
+		"tcp://10.0.0.1:7460 --keys /etc/antiphase/keys\n",
 	.run = run_proxy,
 	.operands = "",
 };

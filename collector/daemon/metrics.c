@@ -325,9 +325,10 @@ write_frames(const struct collector *c, struct metrics *m)
 	metrics_counter(m, "antiphase_collector_connections_refused_total",
 			c->bus ? bus_pub_counts(c->bus)->refused : 0,
 			"Subscribers refused because of a wrong or missing key.");
-	metrics_counter(m, "antiphase_collector_subscribers_ended_total",
-			c->bus ? bus_pub_counts(c->bus)->ended : 0,
-			"Subscribers ended: too many subscriptions, or too few descriptors.");
+	metrics_counter(
+		m, "antiphase_collector_subscribers_ended_total",
+		c->bus ? bus_pub_counts(c->bus)->ended : 0,
+		"Subscribers ended: too many subscriptions, or too few descriptors.");
 }
 
 static void
@@ -343,7 +344,8 @@ write_events(const struct collector *c, struct metrics *m)
 			counts->dropped + counts->lost,
 			"Collective events dropped here or by their senders.");
 	metrics_counter(m, "antiphase_collector_collective_events_refused_total",
-			counts->refused, "Packets that were not collective events, and "
+			counts->refused,
+			"Packets that were not collective events, and "
 			"connections over a limit.");
 	metrics_counter(m, "antiphase_collector_collective_events_paused_total",
 			counts->paused,

@@ -308,7 +308,7 @@ out:
 	return rc;
 }
 
-/* Those of this name, or if it is NULL of this path. */
+/* Those of this name and of this path; NULL: of any. */
 static size_t
 unregister(struct cgroups *cgroups, const char *name, const char *path)
 {
@@ -317,7 +317,8 @@ unregister(struct cgroups *cgroups, const char *name, const char *path)
 	for (size_t i = 0; i < n; i++) {
 		struct registration one = cgroups->registrations.items[i];
 
-		if (name ? strcmp(one.name, name) : strcmp(one.path, path)) {
+		if ((name && strcmp(one.name, name)) ||
+		    (path && strcmp(one.path, path))) {
 			cgroups->registrations.items[kept++] = one;
 			continue;
 		}

@@ -84,7 +84,7 @@ const char *bus_pub_endpoint(const struct bus_pub *pub);
 struct bus_pub_counts {
 	uint64_t frames, bytes; /* Handed to ZeroMQ, with or without subscribers. */
 	uint64_t refused;       /* Connections that had a wrong key, or none. */
-	uint64_t ended;         /* For too many subscriptions, or too few descriptors. */
+	uint64_t ended; /* For too many subscriptions, or too few descriptors. */
 };
 const struct bus_pub_counts *bus_pub_counts(struct bus_pub *pub);
 

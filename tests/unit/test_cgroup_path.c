@@ -114,8 +114,8 @@ only_the_schedulers_own_groups_are_jobs(void **state)
 		"/system.slice/slurmstepd.scope/job_4711",
 		"/x_slurmstepd.scope/job_4711/step_0",
 		"/kubepods/pod6e1a2b3c-0001-0002-0003-0123456789ab",
-		"/kubepods.slice/"
-		"kubepods-pod6e1a2b3c_0001_0002_0003_0123456789ab.slice",
+		("/kubepods.slice/"
+		 "kubepods-pod6e1a2b3c_0001_0002_0003_0123456789ab.slice"),
 	};
 	static const char *const inner[] = {
 		"/slurm/uid_1000/x/job_4711",
@@ -125,8 +125,8 @@ only_the_schedulers_own_groups_are_jobs(void **state)
 		"/system.slice/slurmstepd.scope/uid_0/job_4711",
 		"/kubepods/x/pod6e1a2b3c-0001-0002-0003-0123456789ab",
 		"/kubepods.slice/x.slice/x-pod6e1a2b3c.slice",
-		"/kubepods.slice/kubepods-burstable.slice/"
-		"kubepods-pod6e1a2b3c.slice",
+		("/kubepods.slice/kubepods-burstable.slice/"
+		 "kubepods-pod6e1a2b3c.slice"),
 		"/x.slice/x-kubepods.slice/x-kubepods-pod6e1a2b3c.slice",
 		"/../slurm/job_4711",
 	};

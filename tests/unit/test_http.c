@@ -138,8 +138,8 @@ begins_with(const char *text, const char *start)
 static void
 a_page_is_written_when_it_is_asked_for(void **state)
 {
-	char *text =
-		answer("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+	char *text = answer(
+		"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
 
 	(void)state;
 	begins_with(text, "HTTP/1.1 200 ");
@@ -151,8 +151,9 @@ a_page_is_written_when_it_is_asked_for(void **state)
 static void
 who_accepts_another_type_gets_it(void **state)
 {
-	char *text = answer("GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: text/html, "
-			    "text/open;q=0.8, */*\r\nConnection: close\r\n\r\n");
+	char *text =
+		answer("GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: text/html, "
+		       "text/open;q=0.8, */*\r\nConnection: close\r\n\r\n");
 
 	(void)state;
 	assert_non_null(strstr(text, "Content-Type: text/open\r\n"));
@@ -179,8 +180,8 @@ a_head_has_the_length_and_no_text(void **state)
 static void
 a_long_page_comes_whole(void **state)
 {
-	char *text =
-		answer("GET /much HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+	char *text = answer(
+		"GET /much HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
 	const char *body = strstr(text, "\r\n\r\n");
 
 	(void)state;
@@ -192,8 +193,8 @@ a_long_page_comes_whole(void **state)
 static void
 a_page_in_pieces_comes_whole_and_in_order(void **state)
 {
-	char *text =
-		answer("GET /pieces HTTP/1.0\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+	char *text = answer(
+		"GET /pieces HTTP/1.0\r\nHost: localhost\r\nConnection: close\r\n\r\n");
 	const char *body = strstr(text, "\r\n\r\n");
 
 	(void)state;
@@ -209,8 +210,9 @@ a_page_in_pieces_comes_whole_and_in_order(void **state)
 static void
 other_methods_and_pages_are_refused(void **state)
 {
-	char *text = answer("POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n"
-			    "Connection: close\r\n\r\nhi");
+	char *text = answer(
+		"POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n"
+		"Connection: close\r\n\r\nhi");
 
 	(void)state;
 	begins_with(text, "HTTP/1.1 405 ");
