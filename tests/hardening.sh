@@ -35,7 +35,11 @@ for file in "$B"/antiphase "$B"/antiphase-* "$B"/*.so; do
 		;;
 	esac
 	if [ "$(uname -m)" = x86_64 ]; then
+		case $file in
+		*.so) of= ;;
+		*) of='=main' ;;
+		esac
 		has "functions are targets of jumps" \
-			"$(objdump -d --no-show-raw-insn -j .text "$file" | head -n 5000)" 'endbr64'
+			"$(objdump "--disassemble$of" --no-show-raw-insn -j .text "$file")" 'endbr64'
 	fi
 done
