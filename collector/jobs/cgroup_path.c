@@ -284,11 +284,11 @@ unit_name(const char *path, size_t rooted, const char *services,
 	/* What is before 'part' must be root's. */
 	for (size_t before = 0; before <= rooted && next_part(&at, &part);
 	     before = (size_t)(at - path))
-		if (service_name(part, services, found)) {
+		if (service_name(part, services, found) && is_printable(found)) {
 			memcpy(name, found, sizeof found);
 			is_found = true;
 		}
-	return is_found && is_printable(name);
+	return is_found;
 }
 
 /* Whether a component leads away from the names of root: users', or out of the tree. */
