@@ -16,13 +16,12 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
+#include "lib/daemon/tcp_diag.h"
 
-#define REPLY_BYTES 8192
-#define LIST_BYTES  65536
+#define LIST_BYTES 65536
 
-/* States of the kernel; its headers with names exclude each other. */
+/* A state of the kernel; its headers with names exclude each other. */
 #define ESTABLISHED 1
-#define LISTEN      10
 
 struct port_sockets {
 	int fd;
@@ -32,11 +31,11 @@ struct port_sockets {
 int
 port_sockets_open(struct port_sockets **ret_sockets, struct err *err)
 {
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	int fd = tcp_diag_open();
 	struct port_sockets *sockets;
 
 	if (fd < 0)
-		return err_set_errno(err, NULL, errno, "cannot list TCP sockets");
+		return err_set_errno(err, NULL, -fd, "cannot list TCP sockets");
 	sockets = xcalloc(1, sizeof *sockets);
 	sockets->fd = fd;
 	*ret_sockets = sockets;
@@ -52,112 +51,23 @@ port_sockets_close(struct port_sockets *sockets)
 	free(sockets);
 }
 
-/* ---- One connection -------------------------------------------------------------- */
-
-static bool
-is_ipv4(const uint8_t address[16])
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	return !memcmp(address, mapped, sizeof mapped);
-}
-
-static void
-fill_socket(struct inet_diag_req_v2 *request, const struct port_flow *flow,
-	    bool is_sender)
-{
-	const uint8_t *local = is_sender ? flow->source : flow->destination;
-	const uint8_t *remote = is_sender ? flow->destination : flow->source;
-	size_t from = is_ipv4(local) ? 12 : 0;
-
-	request->sdiag_family = from ? AF_INET : AF_INET6;
-	request->sdiag_protocol = IPPROTO_TCP;
-	request->idiag_states = UINT32_MAX;
-	memcpy(request->id.idiag_src, local + from, 16 - from);
-	memcpy(request->id.idiag_dst, remote + from, 16 - from);
-	request->id.idiag_sport =
-		is_sender ? flow->source_port : flow->destination_port;
-	request->id.idiag_dport =
-		is_sender ? flow->destination_port : flow->source_port;
-	request->id.idiag_cookie[0] = INET_DIAG_NOCOOKIE;
-	request->id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
-}
-
-static uint64_t
-read_cgroup(const struct rtattr *attribute)
-{
-	uint64_t cgroup = 0;
-
-	if (RTA_PAYLOAD(attribute) == sizeof cgroup)
-		memcpy(&cgroup, RTA_DATA(attribute), sizeof cgroup);
-	return cgroup;
-}
-
-/* Without a connection the kernel answers with the socket that listens on the port. */
-static int
-read_socket(const struct nlmsghdr *header, uint64_t *ret_cgroup)
-{
-	const struct inet_diag_msg *found = NLMSG_DATA(header);
-	int left = (int)header->nlmsg_len - (int)NLMSG_LENGTH(sizeof *found);
-	const struct rtattr *attribute = (const void *)(found + 1);
-
-	if (left < 0)
-		return -EPROTO;
-	if (found->idiag_state == LISTEN)
-		return 0;
-	*ret_cgroup = 0;
-	for (; RTA_OK(attribute, left); attribute = RTA_NEXT(attribute, left))
-		if (attribute->rta_type == INET_DIAG_CGROUP_ID)
-			*ret_cgroup = read_cgroup(attribute);
-	return 1;
-}
-
-static int
-read_reply(const struct nlmsghdr *header, size_t n, uint32_t sequence,
-	   uint64_t *ret_cgroup)
-{
-	const struct nlmsgerr *error;
-
-	if (!NLMSG_OK(header, n) || header->nlmsg_seq != sequence)
-		return -EPROTO;
-	if (header->nlmsg_type == SOCK_DIAG_BY_FAMILY)
-		return read_socket(header, ret_cgroup);
-	if (header->nlmsg_type != NLMSG_ERROR ||
-	    header->nlmsg_len < NLMSG_LENGTH(sizeof *error))
-		return -EPROTO;
-	error = NLMSG_DATA(header);
-	return error->error == -ENOENT || !error->error ? 0 : error->error;
-}
-
 int
 port_sockets_find(struct port_sockets *sockets, const struct port_flow *flow,
 		  bool is_sender, uint64_t *ret_cgroup)
 {
-	struct {
-		struct nlmsghdr header;
-		struct inet_diag_req_v2 body;
-	} request = { .header = { .nlmsg_len = sizeof request,
-				  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
-				  .nlmsg_flags = NLM_F_REQUEST,
-				  .nlmsg_seq = ++sockets->sequence } };
+	struct tcp_diag_ends ends = {
+		.local_port = is_sender ? flow->source_port : flow->destination_port,
+		.remote_port = is_sender ? flow->destination_port : flow->source_port,
+	};
+	struct tcp_diag_socket found;
+	int r;
 
-	char reply[REPLY_BYTES] __attribute__((aligned(NLMSG_ALIGNTO)));
-	ssize_t n;
-
-	fill_socket(&request.body, flow, is_sender);
-	if (send(sockets->fd, &request, sizeof request, 0) < 0)
-		return -errno;
-	/* Parts of a list that was not read to its end may come first. */
-	do
-		n = recv(sockets->fd, reply, sizeof reply, 0);
-	while ((n < 0 && errno == EINTR) ||
-	       (n >= (ssize_t)sizeof(struct nlmsghdr) &&
-		((const struct nlmsghdr *)(const void *)reply)->nlmsg_seq !=
-			sockets->sequence));
-	if (n < 0)
-		return -errno;
-	return read_reply((const void *)reply, (size_t)n, sockets->sequence,
-			  ret_cgroup);
+	memcpy(ends.local, is_sender ? flow->source : flow->destination, 16);
+	memcpy(ends.remote, is_sender ? flow->destination : flow->source, 16);
+	r = tcp_diag_find(sockets->fd, ++sockets->sequence, &ends, &found);
+	if (r > 0)
+		*ret_cgroup = found.cgroup;
+	return r;
 }
 
 /* ---- All connections ------------------------------------------------------------- */
@@ -170,6 +80,16 @@ fill_address(uint8_t ret_address[16], uint8_t family, const uint32_t address[4])
 		memset(ret_address + 10, 0xff, 2);
 	memcpy(ret_address + (family == AF_INET ? 12 : 0), address,
 	       family == AF_INET ? 4 : 16);
+}
+
+static uint64_t
+read_cgroup(const struct rtattr *attribute)
+{
+	uint64_t cgroup = 0;
+
+	if (RTA_PAYLOAD(attribute) == sizeof cgroup)
+		memcpy(&cgroup, RTA_DATA(attribute), sizeof cgroup);
+	return cgroup;
 }
 
 /* The kernel's tcp_info may be shorter or longer than that of our headers. */
