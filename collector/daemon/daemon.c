@@ -107,7 +107,7 @@ check_tables(struct collector *c)
 	c->unplaced_jobs = unplaced;
 }
 
-/* Somebody may be posing as a job. */
+/* A process may be posing as a job. */
 static void
 check_cgroups(struct collector *c, int64_t now_ns)
 {

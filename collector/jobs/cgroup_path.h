@@ -44,8 +44,8 @@ struct cgroup_rules {
 	const char *services;
 	/*
 	 * Control groups by comma ("/kubelet,/lab"), below which the layouts above hold
-	 * as they do below the root of the tree.  Only for who starts the collector to
-	 * name.  NULL: none.
+	 * as they do below the root of the tree.  Only the user who starts the collector
+	 * may name them.  NULL: none.
 	 */
 	const char *roots;
 };

@@ -167,7 +167,7 @@ registration_of(const struct cgroups *cgroups, const char *path)
 	return found;
 }
 
-/* Whether nobody but root makes directories in this one. */
+/* Whether only root can make directories in this one. */
 static bool
 is_rooted(const struct cgroups *cgroups, const struct stat *status)
 {

@@ -5,8 +5,8 @@
  * The kernel identifies a control group by its id, the inode of its directory.  A walk
  * of the tree (bounded in number and depth) finds the ids; job names come from
  * registrations, the longest path first, then from cgroup_path.h: if the directories
- * down to the job's belong to root and only root may write to them, because whoever may
- * write to a directory names the groups in it.
+ * down to the job's belong to root and only root may write to them, because a user who
+ * may write to a directory names the groups in it.
  *
  * No clock: the caller decides how often to walk.
  */

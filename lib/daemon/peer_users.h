@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * peer_users.h - who is at the other end of a connection on this host, and who may be
+ * peer_users.h - the user at the other end of a connection, and lists of permitted users
  */
 #ifndef LIB_DAEMON_PEER_USERS_H
 #define LIB_DAEMON_PEER_USERS_H
@@ -29,7 +29,7 @@ struct peer_users {
 
 /*
  * Reads a list of names and numbers of users, separated by commas.  Returns 0, or -EINVAL
- * with 'err' filled for a name that nobody has.
+ * with 'err' filled for a name that no user has.
  */
 int peer_users_read(const char *list, struct peer_users *ret_users, struct err *err);
 void peer_users_fini(struct peer_users *users);

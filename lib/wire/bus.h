@@ -8,10 +8,11 @@
  * "advice/JOB" for advice.  A publisher sees the subscriptions
  * (XPUB), so that raw series are made only on demand.
  *
- * Either side may bind and the other connect.  A socket without keys may be bound, and
- * connected, only to loopback or ipc.  With keys (CURVE, RFC 26) both sides are authenticated: the bound side
- * accepts the public keys of its allow list and no others (it rereads the list when it
- * changes); the connecting side knows the other's public key, 'server.pub'.
+ * Either side may bind and the other connect.  Without keys, a socket may bind and connect
+ * only to loopback or ipc.  With keys (CURVE, RFC 26) both sides are
+ * authenticated: the bound side accepts the public keys of its allow list and no others
+ * (it rereads the list when it changes); the connecting side knows the other's public key,
+ * 'server.pub'.
  *
  * Only bus_pub_wait() and bus_sub_wait() block (for programs without a loop of their own);
  * daemons join a loop (lib/daemon/loop.h).  At the high-water mark a publisher drops

@@ -78,8 +78,8 @@ max_descriptor(void)
 	return (int)(limit.rlim_cur - reserved);
 }
 
-static ino_t
-inode_of(int fd)
+ino_t
+bus_descriptors_inode(int fd)
 {
 	struct stat info;
 
@@ -108,7 +108,7 @@ find_silent(struct bus_descriptors *descriptors, int64_t now_ns)
 
 		if (!peer->inode || now_ns - peer->since_ns < GRACE_NS)
 			continue;
-		if (inode_of(fd) != peer->inode)
+		if (bus_descriptors_inode(fd) != peer->inode)
 			peer->inode = 0;
 		else if (is_silent(descriptors, fd))
 			return fd;
@@ -119,7 +119,7 @@ find_silent(struct bus_descriptors *descriptors, int64_t now_ns)
 bool
 bus_descriptors_opened(struct bus_descriptors *descriptors, int fd, int64_t now_ns)
 {
-	ino_t inode = inode_of(fd);
+	ino_t inode = bus_descriptors_inode(fd);
 	int silent;
 
 	descriptors->n_open++;

@@ -3,15 +3,17 @@
  * bus_descriptors.h - the descriptors that connections of a bound socket may take
  *
  * libzmq accepts until the process has no descriptor left, and then spins: it has no limit.
- * POSIX gives out the lowest free number, so a high number of a new connection tells that
- * as many are in use.  Above the limit a connection is shut down at once: one that has not said
- * enough to be known, else the new one.  The rest is for metrics, pacers, HTTP and files.
+ * The kernel gives each new connection the lowest free number, so a high number means that
+ * many descriptors are in use.  Above the limit one connection is shut down: one that has
+ * not finished its handshake, or else the new one.  The other descriptors are left to
+ * metrics, pacers, HTTP and files.
  */
 #ifndef LIB_WIRE_BUS_DESCRIPTORS_H
 #define LIB_WIRE_BUS_DESCRIPTORS_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct bus_descriptors;
 
@@ -22,5 +24,8 @@ bool bus_descriptors_opened(struct bus_descriptors *descriptors, int fd,
 			    int64_t now_ns);
 /* A connection that was accepted is closed. */
 void bus_descriptors_closed(struct bus_descriptors *descriptors);
+
+/* The inode of a socket, which tells whether 'fd' is still the same one; 0: none. */
+ino_t bus_descriptors_inode(int fd);
 
 #endif

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 #include <zmq.h>
 
@@ -12,6 +11,7 @@
 #include "lib/base/clk.h"
 #include "lib/base/log.h"
 #include "lib/base/vec.h"
+#include "lib/wire/bus_descriptors.h"
 #include "lib/wire/bus_socket.h"
 #include "lib/wire/bus_subscriptions.h"
 #include "lib/wire/bus_topic.h"
@@ -52,14 +52,6 @@ bus_peers_new(struct bus_socket *s, size_t max_bytes)
 
 /* ---- Connections ----------------------------------------------------------------- */
 
-static ino_t
-inode_of(int fd)
-{
-	struct stat info;
-
-	return fstat(fd, &info) == 0 && S_ISSOCK(info.st_mode) ? info.st_ino : 0;
-}
-
 static void
 forget(struct bus_peers *peers, struct peer *peer)
 {
@@ -88,7 +80,7 @@ sweep(struct bus_peers *peers)
 	for (size_t i = 0; i < peers->by_fd.n; i++) {
 		struct peer *peer = peers->by_fd.items[i];
 
-		if (peer && inode_of(peer->fd) != peer->inode)
+		if (peer && bus_descriptors_inode(peer->fd) != peer->inode)
 			forget(peers, peer);
 	}
 }
@@ -115,7 +107,7 @@ peer_of(struct bus_peers *peers, struct bus_part *part)
 	bus_part_copy(&peer->first, part);
 	peer->metadata = metadata;
 	peer->fd = fd;
-	peer->inode = inode_of(fd);
+	peer->inode = bus_descriptors_inode(fd);
 	peer->subscriber = bus_subscriptions_connect(peers->subscriptions);
 	peers->by_fd.items[fd] = peer;
 	return peer;
@@ -133,7 +125,7 @@ end(struct bus_peers *peers, const struct bus_subscriber *subscriber, const char
 
 		if (!peer || peer->subscriber != subscriber)
 			continue;
-		if (!peer->inode || inode_of(peer->fd) != peer->inode)
+		if (!peer->inode || bus_descriptors_inode(peer->fd) != peer->inode)
 			return;
 		peers->n_ended++;
 		log_limited(&peers->said, clk_monotonic_ns(), LOG_LEVEL_WARN, "bus",

@@ -60,7 +60,8 @@ void bus_context_fini(struct bus_context *context); /* After its sockets. */
 int bus_socket_init(struct bus_socket *s, struct bus_context *context, int type,
 		    unsigned room, struct err *err);
 /*
- * Binds or connects.  Returns 0; -EACCES for an endpoint beyond this host without keys; -EINVAL without the server's key; or another -errno.
+ * Binds or connects.  Returns 0; -EACCES for an endpoint beyond this host without keys;
+ * -EINVAL without the server's key; or another -errno.
  */
 int bus_socket_attach(struct bus_socket *s, const char *endpoint, bool is_bound,
 		      struct err *err);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bus_subscriptions.h - what the peers of an XPUB socket subscribe to, and how much of it
+ * bus_subscriptions.h - the prefixes that each peer of an XPUB socket subscribes to, and
+ * their size
  *
- * ZeroMQ's trie holds one set of pipes for each prefix, without any limit, and tells of
- * each end of a connection once per prefix, without telling whose.  These tables follow
- * that trie exactly: an unsubscription counts only if it is of a peer that subscribed,
- * since otherwise any peer could unsubscribe the others.
+ * ZeroMQ's trie holds the connections of each prefix, without any limit.  When a
+ * connection ends, ZeroMQ reports each of its prefixes once, but not whose it was.  These
+ * tables follow the trie exactly: an unsubscription counts only if the same peer has
+ * subscribed, since otherwise a peer could cancel the subscriptions of others.
  *
- * A peer that asks for too much is named, for the caller to end its connection; what it
- * asks for until then is still counted, as it is in ZeroMQ's trie.  Pure: no I/O.
+ * bus_subscriptions_excess() names a peer above a limit, and the caller ends its connection;
+ * until then all its subscriptions count, as they do in ZeroMQ's trie.  Pure: no I/O.
  */
 #ifndef LIB_WIRE_BUS_SUBSCRIPTIONS_H
 #define LIB_WIRE_BUS_SUBSCRIPTIONS_H
@@ -27,12 +28,12 @@ struct bus_subscriber;
  * tables take up to 40 bytes of memory for each.
  */
 struct bus_subscriptions *bus_subscriptions_new(size_t peer_bytes, size_t all_bytes);
-void bus_subscriptions_free(
-	struct bus_subscriptions *subscriptions); /* Accepts NULL; also frees peers. */
+/* Accepts NULL; also frees its subscribers. */
+void bus_subscriptions_free(struct bus_subscriptions *subscriptions);
 
 struct bus_subscriber *
 bus_subscriptions_connect(struct bus_subscriptions *subscriptions);
-/* The peer's connection has ended; ZeroMQ reports its prefixes to bus_subscriptions_drop(). */
+/* Its connection has ended; ZeroMQ then reports its prefixes: bus_subscriptions_drop(). */
 void bus_subscriptions_disconnect(struct bus_subscriptions *subscriptions,
 				  struct bus_subscriber *peer);
 
@@ -59,7 +60,7 @@ void bus_subscriptions_second(struct bus_subscriptions *subscriptions);
 struct bus_subscriber *bus_subscriptions_excess(struct bus_subscriptions *subscriptions,
 						const char **ret_why);
 
-/* True if some peer subscriptions topics that begin like this one, or this one. */
+/* True if some peer subscribes to a prefix of this topic. */
 bool bus_subscriptions_match(const struct bus_subscriptions *subscriptions,
 			     const char *topic, size_t n);
 bool bus_subscriptions_any(const struct bus_subscriptions *subscriptions);

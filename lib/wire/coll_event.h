@@ -10,8 +10,8 @@
  * reports the count.
  *
  * All fields are little endian, at the offsets in coll_event.c.  The job follows from the
- * sender's process, as the kernel knows it, unless the sender may report for other processes: see
- * collector/jobs/event_socket.h.
+ * sender's process, as the kernel knows it, unless the sender may report for other
+ * processes: see collector/jobs/event_socket.h.
  */
 #ifndef LIB_WIRE_COLL_EVENT_H
 #define LIB_WIRE_COLL_EVENT_H

@@ -79,8 +79,11 @@ api_k8s_open(struct api *api, struct err *err)
 	int r = peer_users_read(api->opts.config->kubernetes_users, &api->k8s.users,
 				err);
 
-	if (r < 0)
+	if (r < 0) {
+		err_append(err, "; kubernetes_users in [scheduler] takes names and "
+				"numbers of users, separated by commas");
 		return r;
+	}
 	api->k8s.extender = extender_new(&opts, rank, api);
 	k8s_serve(api->http, &api->k8s);
 	return 0;

@@ -12,7 +12,7 @@
 # able to connect to the daemon's control socket, as root and the daemon's group are.  Only
 # the daemon can listen there, and no secret is sent.
 #
-# If nobody listens, the daemon is dead: its pins are taken back, in the background, 2 s
+# If no process listens there, the daemon is dead: its pins are taken back, in the background, 2 s
 # later, once for all calls in between.  If slurm.conf is in an unusual place, or comes
 # from SLURM_CONF, export that here.
 socket=${ANTIPHASE_SOCKET:-/run/antiphase-scheduler/scheduler.sock}
