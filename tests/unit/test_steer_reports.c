@@ -142,6 +142,33 @@ a_clock_that_is_set_back_holds_up_no_orders(void **state)
 	}
 }
 
+/* Field by field: the bytes between fields may be anything. */
+static void
+assert_same_state(const struct steer_state *a, const struct steer_state *b)
+{
+	const struct steer_learned *x = &a->learned, *y = &b->learned;
+
+	assert_int_equal(a->is_tracked, b->is_tracked);
+	assert_int_equal(a->is_settled, b->is_settled);
+	assert_int_equal(a->has_changed, b->has_changed);
+	assert_int_equal(a->n_iterations, b->n_iterations);
+	assert_int_equal(a->period_us, b->period_us);
+	assert_int_equal(a->jitter_us, b->jitter_us);
+	assert_int_equal(a->burst_us, b->burst_us);
+	assert_int_equal(a->error_us, b->error_us);
+	assert_int_equal(a->last_begin_ns, b->last_begin_ns);
+	assert_memory_equal(a->n_orders, b->n_orders, sizeof a->n_orders);
+	assert_int_equal(a->delayed_ns, b->delayed_ns);
+	assert_int_equal(a->first_shift_ns, b->first_shift_ns);
+	assert_int_equal(a->settled_ns, b->settled_ns);
+	assert_int_equal(x->takes_turns, y->takes_turns);
+	assert_true(x->predicted_share == y->predicted_share &&
+		    x->predicted_turns == y->predicted_turns);
+	assert_true(x->share == y->share && x->turns == y->turns);
+	assert_int_equal(x->n_share, y->n_share);
+	assert_int_equal(x->n_turns, y->n_turns);
+}
+
 static void
 reports_that_come_twice_change_nothing(void **state)
 {
@@ -160,7 +187,7 @@ reports_that_come_twice_change_nothing(void **state)
 	}
 	for (uint32_t j = 0; j < 2; j++) {
 		assert_true(once[j].is_tracked);
-		assert_memory_equal(&once[j], &twice[j], sizeof once[j]);
+		assert_same_state(&once[j], &twice[j]);
 	}
 }
 
@@ -187,7 +214,7 @@ edges_that_are_given_again_change_nothing(void **state)
 			    once[1].n_orders[STEER_WHY_TURN] >
 		    3);
 	for (uint32_t j = 0; j < 2; j++)
-		assert_memory_equal(&once[j], &again[j], sizeof once[j]);
+		assert_same_state(&once[j], &again[j]);
 }
 
 /* Five iterations that another job stretched, reported when the job is set. */
