@@ -19,6 +19,10 @@ PACKAGES_FUZZ  := clang-14 libclang-rt-14-dev
 PACKAGES_BENCH := g++ libsimgrid-dev
 
 # ---- How it is compiled --------------------------------------------------------
+# As many jobs as processors, unless -j says otherwise.
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
 CC      ?= gcc
 CXX     ?= g++
 CLANG   ?= clang-14

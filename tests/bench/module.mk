@@ -3,7 +3,10 @@
 BENCH_TOOLS := $(B)/tests/bench/flows_one $(B)/tests/bench/make_scn $(B)/tests/bench/live_many
 .PHONY: bench-run bench-simulator bench-replay bench-slice bench-harm
 
-bench-run: $(BENCHES) bench-simulator bench-replay
+# One after the other, so that none disturbs another.
+bench-run: $(BENCHES)
+	$(Q)$(MAKE) --no-print-directory bench-simulator
+	$(Q)$(MAKE) --no-print-directory bench-replay
 	$(Q)for bench in $(BENCHES); do echo; $$bench || exit 1; done
 
 bench-simulator: $(BENCH_TOOLS) $(if $(BEFORE),,$(B)/tests/bench/simgrid_flows) $(B)/antiphase-sim
