@@ -219,13 +219,19 @@ without_an_answer_it_may_give_up_sooner(void **state)
 	tear_down(&lab);
 }
 
-/* True from the second call on. */
+struct takeover {
+	const char *dir, *when_sent; /* NULL: at once. */
+};
+
 static bool
 is_taken_over(void *ctx)
 {
-	int *n_asked = ctx;
+	const struct takeover *takeover = ctx;
+	char *text = scripts_sent(takeover->dir);
+	bool is = !takeover->when_sent || strstr(text, takeover->when_sent);
 
-	return ++*n_asked > 1;
+	free(text);
+	return is;
 }
 
 static void
@@ -234,18 +240,19 @@ it_ends_where_somebody_else_takes_over(void **state)
 	struct slurm_release_opts opts = { .keeps_gates = true,
 					   .limit_ms = 60000,
 					   .is_taken_over = is_taken_over };
-	int n_asked = 1;
+	struct takeover takeover;
 	struct lab lab;
 
 	(void)state;
 	set_up(&lab);
 	opts.slurm = (struct slurm_opts){ .bindir = lab.dir, .poll_ms = 100 };
-	opts.ctx = &n_asked;
+	takeover = (struct takeover){ lab.dir, NULL };
+	opts.ctx = &takeover;
 	assert_int_equal(slurm_release(&opts, &lab.releases, &lab.err), -ECANCELED);
 	assert_string_equal(lab.err.text, "a daemon is running and does it");
 	assert_sent(&lab, "");
 	/* Later changes are not its task, though time is left. */
-	n_asked = 0;
+	takeover.when_sent = "jobid=17";
 	put(&lab, "late", WAITS("14", "14", "n[1-2]", "N/A", "antiphase:v1;pinned"));
 	put(&lab, "squeue",
 	    SCRIPTS_SQUEUE "[ ! -e \"${0%/*}/late\" ] || cat \"${0%/*}/late\" "
