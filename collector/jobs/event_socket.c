@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "collector/jobs/local_socket.h"
+#include "collector/jobs/owners.h"
 #include "collector/jobs/peer.h"
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
@@ -35,14 +36,6 @@ struct sender {
 	uint64_t lost; /* As last reported. */
 };
 
-/* Whose events are counted together: a user's of one job, or of none. */
-struct owner {
-	uid_t uid;
-	char job[TELE_MAX_NAME + 1]; /* "": none. */
-	uint32_t n_connections;
-	uint32_t n_read; /* Events in this second. */
-};
-
 struct connection {
 	int fd;
 	struct peer peer;
@@ -59,9 +52,9 @@ struct event_socket {
 	void *ctx;
 	struct tele_frame waiting;            /* Jobs and events for the next frame. */
 	VEC(struct connection *) connections; /* Owned. */
-	VEC(struct owner *) owners;           /* Owned. */
-	uint32_t n_new;                       /* Connections in this second. */
-	bool is_closed_to_new;                /* Until the next second. */
+	struct owners owners;
+	uint32_t n_new;        /* Connections in this second. */
+	bool is_closed_to_new; /* Until the next second. */
 	VEC(struct process) processes;
 	VEC(struct sender) senders;
 	struct event_socket_counts counts;
@@ -124,9 +117,7 @@ event_socket_close(struct event_socket *m)
 		free(m->connections.items[i]);
 	}
 	vec_free(&m->connections);
-	for (size_t i = 0; i < m->owners.n; i++)
-		free(m->owners.items[i]);
-	vec_free(&m->owners);
+	owners_fini(&m->owners);
 	unlink(m->path);
 	close(m->fd);
 	if (m->epoll_fd >= 0)
@@ -205,22 +196,6 @@ note_lost(struct event_socket *m, uint32_t pid, uint64_t lost)
 
 /* ---- Connections ---------------------------------------------------------------- */
 
-static struct owner *
-owner_of(struct event_socket *m, uid_t uid, const char *job)
-{
-	struct owner *owner;
-
-	for (size_t i = 0; i < m->owners.n; i++)
-		if (m->owners.items[i]->uid == uid &&
-		    !strcmp(m->owners.items[i]->job, job))
-			return m->owners.items[i];
-	owner = xcalloc(1, sizeof *owner);
-	owner->uid = uid;
-	strcpy(owner->job, job);
-	vec_push(&m->owners, owner);
-	return owner;
-}
-
 static void
 let_go(struct event_socket *m, struct connection *c)
 {
@@ -239,16 +214,11 @@ let_go(struct event_socket *m, struct connection *c)
 static bool
 has_place(const struct event_socket *m, const struct owner *owner)
 {
-	size_t n_of_none = 0;
-
 	if (m->connections.n >= EVENT_SOCKET_CONNECTIONS)
 		return false;
 	if (*owner->job)
 		return owner->n_connections < EVENT_SOCKET_OF_JOB;
-	for (size_t i = 0; i < m->owners.n; i++)
-		if (!*m->owners.items[i]->job)
-			n_of_none += m->owners.items[i]->n_connections;
-	return n_of_none < EVENT_SOCKET_OF_NONE;
+	return owners_n_of_none(&m->owners) < EVENT_SOCKET_OF_NONE;
 }
 
 static void
@@ -268,7 +238,7 @@ accept_one(struct event_socket *m, int fd)
 	if (!peer_job_name(fd, &peer, m->sysroot, m->job_of, m->ctx, job))
 		*job = '\0';
 	is_of_host = !*job && peer_is_of_host(fd, &peer, m->sysroot, m->job_of, m->ctx);
-	owner = owner_of(m, peer.uid, job);
+	owner = owners_get(&m->owners, peer.uid, job);
 	if (!is_of_host && !has_place(m, owner)) {
 		m->counts.refused++;
 		close(fd);
@@ -402,18 +372,7 @@ event_socket_read(struct event_socket *m)
 static void
 begin_second(struct event_socket *m)
 {
-	size_t kept = 0;
-
-	for (size_t i = 0; i < m->owners.n; i++) {
-		struct owner *owner = m->owners.items[i];
-
-		owner->n_read = 0;
-		if (owner->n_connections)
-			m->owners.items[kept++] = owner;
-		else
-			free(owner);
-	}
-	m->owners.n = kept;
+	owners_second(&m->owners);
 	for (size_t i = m->connections.n; i-- > 0;) {
 		struct connection *c = m->connections.items[i];
 

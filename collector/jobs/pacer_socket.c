@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "collector/jobs/local_socket.h"
+#include "collector/jobs/owners.h"
 #include "collector/jobs/peer.h"
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
@@ -31,9 +32,9 @@
 struct pacer {
 	int fd;
 	struct peer from;
-	int64_t since_ns, second_ns, looked_ns;
-	uint32_t n_packets; /* Within the second from 'second_ns'. */
-	bool has_said_hello, has_told, has_job, is_claimed;
+	struct owner *owner;
+	int64_t since_ns, looked_ns;
+	bool has_said_hello, has_told, has_job, is_claimed, is_paused;
 	struct pace_hello hello;
 	char job[TELE_MAX_NAME + 1];
 	struct pace_iteration last; /* Zeroed: none yet. */
@@ -46,6 +47,7 @@ struct pacer_socket {
 	char *sysroot; /* Owned. */
 	struct pacer_socket_options options;
 	VEC(struct pacer *) peers; /* Owned. */
+	struct owners owners;
 	struct tele_frame waiting; /* Jobs and iterations for the next frame. */
 
 	/* A pacer that reconnects reports its losses since its start; this part was counted. */
@@ -109,6 +111,7 @@ pacer_socket_close(struct pacer_socket *p)
 		free(p->peers.items[i]);
 	}
 	vec_free(&p->peers);
+	owners_fini(&p->owners);
 	unlink(p->path);
 	close(p->fd);
 	if (p->epoll_fd >= 0)
@@ -144,6 +147,19 @@ pacer_socket_n(const struct pacer_socket *p)
 
 /* ---- Job of a pacer -------------------------------------------------------------- */
 
+/* A claimed job is not an owner: a user could claim any number of them. */
+static void
+set_owner(struct pacer_socket *p, struct pacer *peer)
+{
+	bool is_of_job = peer->has_job && !peer->is_claimed;
+
+	if (peer->owner)
+		peer->owner->n_connections--;
+	peer->owner =
+		owners_get(&p->owners, peer->from.uid, is_of_job ? peer->job : "");
+	peer->owner->n_connections++;
+}
+
 static void
 find_job(struct pacer_socket *p, struct pacer *peer, int64_t now_ns)
 {
@@ -156,6 +172,7 @@ find_job(struct pacer_socket *p, struct pacer *peer, int64_t now_ns)
 		tele_set_name(peer->job, peer->hello.job);
 		peer->has_job = peer->is_claimed = true;
 	}
+	set_owner(p, peer);
 }
 
 /* ---- Rows ------------------------------------------------------------------------ */
@@ -254,6 +271,7 @@ let_go(struct pacer_socket *p, struct pacer *peer, const char *why, int64_t now_
 		p->peers.items[i] = p->peers.items[--p->peers.n];
 		break;
 	}
+	peer->owner->n_connections--;
 	close(peer->fd); /* This also ends the watch. */
 	free(peer);
 }
@@ -308,7 +326,7 @@ accept_one(struct pacer_socket *p, int fd, int64_t now_ns)
 	peer = xcalloc(1, sizeof *peer);
 	peer->fd = fd;
 	peer->from = from;
-	peer->since_ns = peer->second_ns = now_ns;
+	peer->since_ns = now_ns;
 	find_job(p, peer, now_ns);
 	why = why_not(p, peer);
 	if (!why && watch(p, fd, peer) < 0)
@@ -397,14 +415,21 @@ take(struct pacer_socket *p, struct pacer *peer, const uint8_t *bytes, size_t n,
 	return NULL;
 }
 
-static bool
-is_too_much(struct pacer *peer, int64_t now_ns)
+/*
+ * Leaves what a peer has too much of in its own queue until the next second: the kernel
+ * tells it of the full queue, at no cost here.
+ */
+static void
+pause_peer(struct pacer_socket *p, struct pacer *peer, int64_t now_ns)
 {
-	if (now_ns - peer->second_ns >= SECOND_NS) {
-		peer->second_ns = now_ns;
-		peer->n_packets = 0;
-	}
-	return ++peer->n_packets > PACER_SOCKET_PACKETS;
+	(void)epoll_ctl(p->epoll_fd, EPOLL_CTL_DEL, peer->fd, NULL);
+	peer->is_paused = true;
+	p->counts.paused++;
+	log_limited(
+		&p->said, now_ns, LOG_LEVEL_WARN, "pacer",
+		"process %u of user %u has to wait: it sends more than %d packets a "
+		"second, with others of its job",
+		peer->from.pid, (unsigned)peer->from.uid, PACER_SOCKET_PACKETS);
 }
 
 static void
@@ -412,10 +437,14 @@ read_peer(struct pacer_socket *p, struct pacer *peer, int64_t now_ns)
 {
 	for (int i = 0; i < MAX_PACKETS; i++) {
 		uint8_t bytes[PACE_MAX_BYTES];
-		ssize_t n =
-			recv(peer->fd, bytes, sizeof bytes, MSG_DONTWAIT | MSG_TRUNC);
 		const char *why = NULL;
+		ssize_t n;
 
+		if (peer->owner->n_read >= PACER_SOCKET_PACKETS) {
+			pause_peer(p, peer, now_ns);
+			return;
+		}
+		n = recv(peer->fd, bytes, sizeof bytes, MSG_DONTWAIT | MSG_TRUNC);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
@@ -425,16 +454,11 @@ read_peer(struct pacer_socket *p, struct pacer *peer, int64_t now_ns)
 			let_go(p, peer, NULL, now_ns);
 			return;
 		}
-		if (is_too_much(peer, now_ns)) {
-			p->counts.dropped++;
-			/* Unused packets are discarded. */
-			if (peer->n_packets > 4 * PACER_SOCKET_PACKETS)
-				why = "it sends too many packets";
-		} else if (n > (ssize_t)sizeof bytes) {
+		peer->owner->n_read++;
+		if (n > (ssize_t)sizeof bytes)
 			why = "what it sends is not a packet of a pacer";
-		} else {
+		else
 			why = take(p, peer, bytes, (size_t)n, now_ns);
-		}
 		if (why) {
 			let_go(p, peer, why, now_ns);
 			return;
@@ -462,11 +486,16 @@ pacer_socket_read(struct pacer_socket *p, int64_t now_ns)
 void
 pacer_socket_tick(struct pacer_socket *p, int64_t now_ns)
 {
+	owners_second(&p->owners);
 	for (size_t i = p->peers.n; i-- > 0;) {
 		struct pacer *peer = p->peers.items[i];
+		bool is_paused = peer->is_paused;
 
-		if (!peer->has_said_hello &&
-		    now_ns - peer->since_ns > PACER_SOCKET_HELLO_NS)
+		peer->is_paused = false;
+		if (is_paused && watch(p, peer->fd, peer) < 0)
+			let_go(p, peer, "it cannot be watched", now_ns);
+		else if (!peer->has_said_hello &&
+			 now_ns - peer->since_ns > PACER_SOCKET_HELLO_NS)
 			let_go(p, peer, "it sent no HELLO", now_ns);
 	}
 }

@@ -6,9 +6,11 @@
  * process may connect.  The job follows from the peer's process, as the kernel reports
  * it (SO_PEERCRED), and its control group.  A name that the pacer claims is used, and
  * flagged as claimed, only if that group belongs to no job and the caller accepts
- * claims.  An invalid packet, or one out of order, ends its connection; a connection
- * may send PACER_SOCKET_PACKETS a second.  Nothing waits: an order that a pacer has no
- * room for is lost and counted.
+ * claims.  An invalid packet, or one out of order, ends its connection.  Of one job and
+ * user, or of a user's processes of no job, PACER_SOCKET_PACKETS a second are read; what
+ * is beyond them stays in the queues of its connections, so that a flood takes no time
+ * from others.  Nothing here waits: an order that a pacer has no room for is lost and
+ * counted.
  *
  * When a connection ends, a last row reports it (is_over).
  *
@@ -40,7 +42,7 @@ struct pacer_socket;
 #define PACER_SOCKET_OF_NONE 256
 /* Of one user; root's in jobs are counted by job alone, as each container has a root. */
 #define PACER_SOCKET_OF_USER 256
-#define PACER_SOCKET_PACKETS 500 /* A second, of one connection. */
+#define PACER_SOCKET_PACKETS 500 /* A second, of one job and user or user without. */
 /* A connection without HELLO by then is closed. */
 #define PACER_SOCKET_HELLO_NS INT64_C(5000000000)
 
@@ -61,7 +63,10 @@ void pacer_socket_close(struct pacer_socket *pacers);
 int pacer_socket_fd(const struct pacer_socket *pacers);
 /* Accepts and reads a bounded number of packets: call again while readable. */
 void pacer_socket_read(struct pacer_socket *pacers, int64_t now_ns);
-/* Closes connections that sent no HELLO in time. */
+/*
+ * Call each second: the limits of a second begin anew.  Closes connections that sent no
+ * HELLO in time.
+ */
 void pacer_socket_tick(struct pacer_socket *pacers, int64_t now_ns);
 
 /*
@@ -83,7 +88,8 @@ struct pacer_socket_counts {
 	uint64_t refused;     /* Connections refused or ended as too many or invalid. */
 	uint64_t iterations;  /* Accepted. */
 	uint64_t unknown_job; /* Of these, without a known job. */
-	uint64_t dropped;     /* Packets over the limit, or beyond room in a frame. */
+	uint64_t paused;      /* Times that a connection was over its limit. */
+	uint64_t dropped;     /* Packets beyond room in a frame. */
 	uint64_t lost;        /* Reported by pacers as not sent. */
 	uint64_t orders;      /* Passed on. */
 	uint64_t strays;      /* Orders without a pacer on this host. */

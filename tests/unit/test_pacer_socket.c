@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_pacer_socket.c - correct and malformed pacers of this host, and their orders */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,6 +205,8 @@ more_jobs_than_a_frame_has_come_as_other(void **state)
 		/* It is accepted, read, and seen to end. */
 		for (int k = 0; k < 3; k++)
 			pacer_socket_read(place->pacers, place->now_ns);
+		/* Not more than its user may send. */
+		pacer_socket_tick(place->pacers, place->now_ns);
 	}
 	read_all(place);
 	assert_int_equal(place->frame.jobs.n, TELE_MAX_JOBS);
@@ -372,27 +375,63 @@ packets_out_of_turn_end_the_connection(void **state)
 	close_place(place);
 }
 
-static void
-who_sends_too_much_is_cut_and_then_let_go(void **state)
+/* Sends as often as there is room, on 'n' connections; returns the rows in the frames. */
+static size_t
+flood(struct place *place, const int *fds, size_t n)
 {
-	struct place *place = open_place("0::/jobs/4711\n", false);
-	size_t n_rows = 0;
+	const struct pace_packet packet = { .kind = PACE_ITERATION };
+	uint8_t bytes[PACE_MAX_BYTES];
+	size_t length = pace_encode(&packet, bytes), n_rows = 0;
 
-	(void)state;
-	assert_true(link_open(&place->link, place->now_ns));
-	for (uint64_t i = 0; i < 4 * PACER_SOCKET_PACKETS + 10; i++) {
-		send_iteration(place, i);
+	for (int i = 0; i < 2 * PACER_SOCKET_PACKETS; i++) {
+		for (size_t k = 0; k < n; k++)
+			(void)send(fds[k], bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
 		pacer_socket_read(place->pacers, place->now_ns);
 		tele_clear(&place->frame);
 		pacer_socket_fill(place->pacers, &place->frame);
 		n_rows += place->frame.iterations.n;
 	}
-	/* HELLO is a packet, the end is a row. */
-	assert_int_equal(n_rows, PACER_SOCKET_PACKETS);
-	assert_int_equal(pacer_socket_n(place->pacers), 0);
-	assert_true(pacer_socket_counts(place->pacers)->dropped >
-		    3 * PACER_SOCKET_PACKETS);
-	assert_int_equal(pacer_socket_counts(place->pacers)->refused, 1);
+	return n_rows;
+}
+
+/* The limit is of a job: more connections give it no more. */
+static void
+what_a_job_has_too_much_of_waits(void **state)
+{
+	enum {
+		N = 4
+	};
+
+	struct place *place = open_place("0::/jobs/4711\n", false);
+	const struct pace_packet packet = { .kind = PACE_HELLO };
+	uint8_t bytes[PACE_MAX_BYTES];
+	size_t length = pace_encode(&packet, bytes), n_rows;
+	int fds[N];
+
+	(void)state;
+	for (int i = 0; i < N; i++) {
+		fds[i] = connect_raw(place);
+		assert_int_equal(send(fds[i], bytes, length, MSG_NOSIGNAL), length);
+	}
+	read_all(place);
+	/* Each HELLO is a packet. */
+	n_rows = flood(place, fds, N);
+	assert_int_equal(n_rows, PACER_SOCKET_PACKETS - N);
+	assert_int_equal(pacer_socket_n(place->pacers), N);
+	assert_int_equal(pacer_socket_counts(place->pacers)->paused, N);
+	/* Its connections cost nothing until the next second. */
+	assert_int_equal(
+		poll(&(struct pollfd){ pacer_socket_fd(place->pacers), POLLIN, 0 }, 1,
+		     0),
+		0);
+	place->now_ns += INT64_C(1000000000);
+	pacer_socket_tick(place->pacers, place->now_ns);
+	assert_int_equal(flood(place, fds, N), PACER_SOCKET_PACKETS);
+	assert_int_equal(pacer_socket_counts(place->pacers)->refused, 0);
+	assert_int_equal(pacer_socket_counts(place->pacers)->iterations,
+			 2 * PACER_SOCKET_PACKETS - N);
+	for (int i = 0; i < N; i++)
+		close(fds[i]);
 	close_place(place);
 }
 
@@ -560,7 +599,7 @@ main(void)
 		cmocka_unit_test(a_pacer_that_does_not_read_is_not_waited_for),
 		cmocka_unit_test(what_is_no_packet_ends_its_connection_and_no_other),
 		cmocka_unit_test(packets_out_of_turn_end_the_connection),
-		cmocka_unit_test(who_sends_too_much_is_cut_and_then_let_go),
+		cmocka_unit_test(what_a_job_has_too_much_of_waits),
 		cmocka_unit_test(no_job_and_no_container_takes_all_places),
 		cmocka_unit_test(who_joins_a_job_that_is_full_is_let_go),
 		cmocka_unit_test(who_says_nothing_is_let_go_in_the_end),
