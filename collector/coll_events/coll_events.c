@@ -24,6 +24,7 @@
 #include "collector/coll_events/event_pairs.h"
 #include "collector/sources/bpf/libbpf_log.h"
 #include "lib/base/cli.h"
+#include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/daemon/caps.h"
@@ -36,8 +37,13 @@ _Static_assert(COLL_MPI == TELE_EVENT_MPI && COLL_GLOO == TELE_EVENT_GLOO &&
 		       COLL_NCCL == TELE_EVENT_NCCL,
 	       "the BPF side numbers its functions as frames do");
 
-/* Longest wait for room in the collector's queue. */
+/* Longest wait for room in the collector's queue, of the first event without any. */
 #define MAX_WAIT_MS 100
+/*
+ * Longest reading of the ring in one go: jobs may fill it as fast as it is read, and
+ * signals and the watchdog have to be served.
+ */
+#define MAX_READ_NS INT64_C(100000000)
 /* Interval of reports of lost events. */
 #define REPORT_NS INT64_C(10000000000)
 
@@ -79,6 +85,8 @@ struct watcher {
 	struct coll_event_sender sender;
 	struct loop *loop;
 	uint64_t reported_lost;
+	int64_t read_ns; /* When the reading of the ring began. */
+	struct log_limit said;
 	bool is_silent; /* The last event did not reach the collector. */
 };
 
@@ -224,14 +232,14 @@ load(struct watcher *m, const struct args *args, struct err *err)
 
 /* ---- Reporting ------------------------------------------------------------------ */
 
-/* Retries for a while, because the collector's queue is short. */
+/* Retries for up to 'wait_ms', because the collector's queue is short. */
 static int
-send_with_retries(struct coll_event_sender *sender, const struct coll_event *event)
+send_with_retries(struct coll_event_sender *sender, const struct coll_event *event,
+		  int wait_ms)
 {
 	int error = coll_event_send(sender, event);
 
-	for (int waited_ms = 0; error == -EAGAIN && waited_ms < MAX_WAIT_MS;
-	     waited_ms++) {
+	for (int waited_ms = 0; error == -EAGAIN && waited_ms < wait_ms; waited_ms++) {
 		sender->lost--; /* Not lost yet. */
 		(void)poll(NULL, 0, 1);
 		error = coll_event_send(sender, event);
@@ -239,23 +247,32 @@ send_with_retries(struct coll_event_sender *sender, const struct coll_event *eve
 	return error;
 }
 
+static void
+report(struct watcher *m, struct coll_event *event)
+{
+	int error;
+
+	event->lost = m->skel->bss->coll_lost;
+	/* A collector that does not read is waited for once. */
+	error = send_with_retries(&m->sender, event, m->is_silent ? 0 : MAX_WAIT_MS);
+	if (error < 0 && !m->is_silent)
+		log_limited(&m->said, clk_monotonic_ns(), LOG_LEVEL_WARN, "events",
+			    "%s: %s; is the collector running?", m->sender.path,
+			    strerror(-error));
+	m->is_silent = error < 0;
+}
+
 static int
-on_event(void *ctx, void *data, size_t size)
+on_record(void *ctx, void *data, size_t size)
 {
 	struct watcher *m = ctx;
 	struct coll_event event;
-	int error;
 
-	if (size < sizeof(struct coll_record) ||
-	    !event_pairs_add(m->pair, data, &event))
-		return 0;
-	event.lost = m->skel->bss->coll_lost;
-	error = send_with_retries(&m->sender, &event);
-	if (error < 0 && !m->is_silent)
-		log_warn("events", "%s: %s; is the collector running?", m->sender.path,
-			 strerror(-error));
-	m->is_silent = error < 0;
-	return 0;
+	if (size >= sizeof(struct coll_record) &&
+	    event_pairs_add(m->pair, data, &event))
+		report(m, &event);
+	/* An error ends the reading, behind this record. */
+	return clk_monotonic_ns() - m->read_ns > MAX_READ_NS ? -ECANCELED : 0;
 }
 
 static void
@@ -263,7 +280,8 @@ on_ring(void *ctx)
 {
 	struct watcher *m = ctx;
 
-	ring_buffer__consume(m->ring);
+	m->read_ns = clk_monotonic_ns();
+	(void)ring_buffer__consume(m->ring);
 }
 
 static void
@@ -314,7 +332,7 @@ open_watcher(struct watcher *m, const struct args *args, struct err *err)
 		error = attach_all(m, args, err);
 	if (error < 0)
 		return error;
-	m->ring = ring_buffer__new(bpf_map__fd(m->skel->maps.coll_ring), on_event, m,
+	m->ring = ring_buffer__new(bpf_map__fd(m->skel->maps.coll_ring), on_record, m,
 				   NULL);
 	if (!m->ring)
 		return err_set_errno(err, NULL, errno, "cannot read the ring");
