@@ -9,6 +9,10 @@
 
 const char *const observed_state_names[] = { "unknown", "up", "down", NULL };
 
+/* A quarter of the unit's MemoryMax: requests and answers need the rest. */
+_Static_assert(OBSERVED_MAX_ITEMS * sizeof(struct observed_neighbour) <= 256 << 20,
+	       "the reports of all nodes fit the memory of antiphase-topology");
+
 struct observed {
 	struct strtab *names; /* Owned.  Number of a name: index of the node. */
 	VEC(struct observed_node) nodes;

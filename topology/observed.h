@@ -25,7 +25,7 @@
 #define OBSERVED_MAX_NODES      100000
 #define OBSERVED_MAX_PORTS      4096      /* Of one node. */
 #define OBSERVED_MAX_NEIGHBOURS 16        /* Of one port; a hub has many. */
-#define OBSERVED_MAX_ITEMS      (1 << 22) /* Ports and neighbors of all nodes. */
+#define OBSERVED_MAX_ITEMS      (1 << 20) /* Ports and neighbors of all nodes. */
 
 enum observed_state {
 	OBSERVED_STATE_UNKNOWN,
