@@ -113,7 +113,7 @@ C_FILES      := $(filter-out $(MPI_FILES) $(if $(SPANK),,scheduler/slurm/hooks/s
 SH_FILES     := .ci/run tests/run tests/net/run $(wildcard tests/*.sh tests/*/*.sh examples/*.sh examples/*/*.sh \
                 scheduler/slurm/hooks/*.sh)
 
-.PHONY: FORCE all help demo demo-live kube test test-killed test-net test-torch check bench bench-net bench-pacer bench-pacer-live bench-scheduler bench-wire lint fuzz fuzz-smoke man install clean deps golden-accept repro-cassini
+.PHONY: FORCE all help demo demo-live kube test test-hostile test-killed test-net test-torch check bench bench-net bench-pacer bench-pacer-live bench-scheduler bench-wire lint fuzz fuzz-smoke man install clean deps golden-accept repro-cassini
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -136,6 +136,12 @@ test: ## run all tests (SAN=address,undefined for sanitizers)
 
 check: $(PROGRAMS) $(PLUGIN) $(PACER) $(TESTS) $(REPLAYS) $(MANPAGES) ## as 'test', without installing packages
 	$(Q)B=$(B) sh tests/run $(TESTS)
+
+# In its short form, it is a part of 'test'.
+test-hostile: ## attack all daemons under the limits of their units, and print figures (root; JSON=file)
+	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)B=$(B) python3 tests/hostile/run.py --full $(if $(JSON),--json $(JSON))
 
 test-golden: ## compare scheduling policies with published numbers (../shared/data)
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST)

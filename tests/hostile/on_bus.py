@@ -8,7 +8,8 @@ import struct
 import subprocess
 import time
 
-from common import BUILD, DRAW, ROOT, RUNNING, Scheduler, noise, under, verdict, wait_for
+from common import (BUILD, DRAW, ROOT, RUNNING, Scheduler, noise, often, under, verdict,
+                    wait_for)
 from zmtp import (connect, crc32c, zmq_frame, zmq_greeting, zmq_meet, zmq_read,
                   zmq_ready)
 
@@ -48,7 +49,7 @@ def renamed(topic, frame, name):
 
 def attack_bus(daemon, publisher, frames):
     def damage():
-        for _ in range(3000):
+        for _ in range(often(3000)):
             topic, frame = DRAW.choice(frames)
             frame = bytearray(frame)
             for _ in range(DRAW.randrange(1, 6)):
@@ -65,13 +66,13 @@ def attack_bus(daemon, publisher, frames):
 
     def names():
         evil = [b"\x1b[", b"..", b"/.", b"%s", b"\xff\xfe", b"\n\n", b'"}', b"<b", b"  "]
-        for i in range(2000):
+        for i in range(often(2000)):
             topic, frame = frames[i % len(frames)]
             name = DRAW.choice(evil) if i % 3 == 0 else b"%02x" % DRAW.randrange(256)
             publisher.send(topic, renamed(topic, frame, name))
 
     def flood():
-        for i in range(30000):
+        for i in range(often(30000)):
             topic, frame = frames[i % len(frames)]
             publisher.send(topic, frame)
 

@@ -6,13 +6,9 @@ import os
 import socket
 import time
 
-from common import DRAW, noise, under, verdict, wait_for
+from common import DRAW, noise, often, under, verdict, wait_for
+from figures import count, hold
 
-PATHS = ["/api/v1/health", "/api/v1/topology", "/api/v1/links", "/api/v1/links/x",
-         "/api/v1/links/x/circle", "/api/v1/jobs", "/api/v1/jobs/x", "/api/v1/series",
-         "/api/v1/advice", "/api/v1/advice/x", "/api/v1/changes", "/api/v1/config",
-         "/api/v1/events", "/metrics", "/api/v1/modes", "/api/v1/poke",
-         "/api/v1/jobs/x/unpin", "/k8s/filter", "/k8s/prioritize"]
 WRONG_TYPES = [b"7", b'"x"', b"[[]]", b'{"job":[],"n_nodes":"2"}', b'{"mode":{},"partition":[]}',
                b'{"job":"x","n_nodes":2,"profile":[1,2]}', b'{"Pod":[],"NodeNames":{}}',
                b'{"Pod":{"metadata":[]},"Nodes":{"items":[[],{},1]}}',
@@ -24,6 +20,7 @@ WRONG_TYPES = [b"7", b'"x"', b"[[]]", b'{"job":[],"n_nodes":"2"}', b'{"mode":{},
 
 
 def raw(daemon, data, wait_s=2.0):
+    count("requests")
     with socket.create_connection(("127.0.0.1", daemon.port), 5) as s:
         s.settimeout(wait_s)
         try:
@@ -35,8 +32,9 @@ def raw(daemon, data, wait_s=2.0):
 
 def http_bodies(daemon):
     got = set()
-    for path in PATHS:
+    for path in daemon.paths:
         for body in WRONG_TYPES:
+            count("requests")
             try:
                 got.add(daemon.ask("POST", path, body)[0])
             except (OSError, http.client.HTTPException):
@@ -56,7 +54,7 @@ def http_lengths(daemon):
     raw(daemon, b"GET /api/v1/series?" + b"link=x&" * 4000 + b" HTTP/1.1\r\n\r\n", 0.5)
     raw(daemon, b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 20000, 0.5)
     raw(daemon, b"\r\n" * 100000, 0.5)
-    for _ in range(200):
+    for _ in range(often(200)):
         raw(daemon, noise(DRAW.randrange(1, 4000)), 0.01)
 
 
@@ -67,11 +65,13 @@ def http_trickle(daemon):
         s = socket.create_connection(("127.0.0.1", daemon.port), 5)
         slow.append((s, b"POST /k8s/filter HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500\r\n\r\n"
                      if i % 2 else b"GET /api/v1/health HTTP/1.1\r\nX-Slow: "))
+    hold(len(slow))
     slowest = 0
     for step in range(40):
         for s, text in slow:
             try:
                 s.send(text[step:step + 1] or b"x")
+                count("bytes")
             except OSError:
                 pass
         began = time.monotonic()
@@ -93,6 +93,8 @@ def http_crowd(daemon):
         except BlockingIOError:
             pass
         crowd.append(s)
+        count("connections")
+    hold(len(crowd))
     is_served = wait_for(daemon.serves, 15)
     for s in crowd:
         s.close()
@@ -110,6 +112,8 @@ def http_deaf(daemon):
         s.send(b"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n" if len(deaf) % 2 else
                b"GET /api/v1/topology HTTP/1.1\r\nHost: localhost\r\n\r\n" * 50)
         deaf.append(s)
+        count("requests")
+    hold(len(deaf))
     time.sleep(1.5)
     daemon.serves()
     for s in deaf:
@@ -118,7 +122,7 @@ def http_deaf(daemon):
 
 def http_tokens(daemon):
     got = set()
-    for _ in range(300):
+    for _ in range(often(300)):
         wrong = noise(DRAW.randrange(1, 40)).hex().encode()
         answer = raw(daemon, b"POST /api/v1/modes HTTP/1.1\r\nHost: localhost\r\nAuthorization: "
                      b"Bearer " + wrong + b"\r\nContent-Length: 18\r\nConnection: close"

@@ -7,6 +7,7 @@ import threading
 import time
 
 from common import Scheduler, noise, under, verdict, wait_for
+from figures import count
 from zmtp import Publisher, listen
 
 
@@ -27,6 +28,7 @@ class Liar(threading.Thread):
         try:
             if self.lie == "noise":
                 self.n_asked += 1
+                count("answers")
                 peer.sendall(noise(100000))
                 return
             question = b""
@@ -36,6 +38,7 @@ class Liar(threading.Thread):
                     return
                 question += more
             self.n_asked += 1
+            count("answers")
             if self.lie is None:
                 peer.recv(1)  # Until the daemon disconnects.
             elif self.lie == "huge":

@@ -1,26 +1,37 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""run.py [PART...] - sends hostile input to the scheduler and to the collector.
+"""run.py [--full] [--json FILE] [PART...] - sends hostile input to all daemons.
 
 Attacks each of their sockets in turn: HTTP; the bus that carries frames; the topology
-service; announcements; control; the pacers' socket; and orders to pacers.  The input is
-noise, damaged, too large, too frequent, too slow, or missing.  After each attack, the
-daemon must still serve, must have logged a few lines rather than thousands, and must
-not have grown much.  Prints PASS and FAIL lines for tests/run.
+service; announcements; control; the sockets of pacers and of collective events; orders.
+The input is noise, damaged, too large, too frequent, too slow, forged, or missing.  Each
+daemon runs under the limits of its unit (root).  After each attack, the daemon must still
+serve, must have logged a few lines rather than thousands, and must not have grown much.
+
+Prints PASS, FAIL and SKIP lines for tests/run, then tables with the figures of each attack.
+--full makes attacks longer and more of them, one after another; otherwise two parts run at
+a time.  --json writes the rows of the first table.
 """
+import argparse
+import json
 import os
 import shutil
 import sys
 import tempfile
 
-from common import ROOT, RUNNING, TOKEN, Scheduler, verdict
+import figures
+from common import (FAILED, FORM, GROUPS, ROOT, RUNNING, TOKEN, Scheduler, tell_limits,
+                    verdict)
+from honest import check_honest
 from killed import check_killed_at_a_change, check_pin_of_the_killed
 from on_bus import attack_bus, attack_keys, record_frames
 from on_collector import check_collector
 from on_control import attack_announcer, attack_control
+from on_events import check_events
 from on_http import attack_http
 from on_subscribers import check_subscribers
 from on_topology import attack_topology
+from on_topology_daemon import check_topology_daemon
 from zmtp import Publisher
 
 
@@ -42,21 +53,85 @@ def check_scheduler(folder):
           file=sys.stderr)
 
 
-def main():
+# Two lanes: the parts of the second one mostly wait.
+LANES = [
+    [check_scheduler, check_collector, check_honest, check_subscribers],
+    [attack_topology, check_topology_daemon, attack_keys, check_events, check_killed_at_a_change, check_pin_of_the_killed],
+]
+
+
+def run_parts(parts):
+    """Runs the parts in a folder of their own."""
     folder = tempfile.mkdtemp(prefix="ap-hostile-")
     try:
         with open(folder + "/token", "w", encoding="utf-8") as token:
             token.write(TOKEN + "\n")
-        for part in (check_scheduler, attack_keys, attack_topology,
-                     check_killed_at_a_change, check_pin_of_the_killed,
-                     check_collector, check_subscribers):
-            if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
-                part(folder)
+        for part in parts:
+            part(folder)
     finally:
         for process in RUNNING:
             process.kill()
             process.wait()
         shutil.rmtree(folder)
+        for group in GROUPS:
+            group.remove()
+    tell_limits()
+
+
+def run_beside(parts):
+    """Runs the parts in a child; returns its id, and where it writes its figures."""
+    sys.stdout.flush()
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(writer)
+        return child, reader
+    os.close(reader)
+    status = 1
+    try:
+        run_parts(parts)
+        status = 0
+    finally:
+        with os.fdopen(writer, "w") as out:
+            json.dump([figures.ROWS, figures.TABLES, FAILED], out)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def take_from(child, reader):
+    with os.fdopen(reader) as source:
+        text = source.read()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    verdict(status == 0, "all of its parts ran", "status %d" % status)
+    rows, tables, failed = json.loads(text or "[[], {}, []]")
+    FAILED.extend(failed)
+    figures.ROWS.extend(rows)
+    for heads, lines in tables.items():
+        figures.TABLES.setdefault(heads, []).extend(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--json")
+    parser.add_argument("part", nargs="*")
+    args = parser.parse_args()
+    FORM["is_full"] = args.full
+    lanes = [[part for part in lane if not args.part or part.__name__ in args.part]
+             for lane in LANES]
+    if args.full:
+        run_parts(sum(lanes, []))
+    else:
+        beside = run_beside(lanes[1])
+        try:
+            run_parts(lanes[0])
+        finally:
+            take_from(*beside)
+    figures.print_tables()
+    if args.json:
+        figures.write_json(args.json)
+    sys.exit(1 if FAILED else 0)
 
 
 main()

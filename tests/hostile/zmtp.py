@@ -6,6 +6,8 @@ import socket
 import struct
 import time
 
+from figures import count
+
 
 def zmq_frame(body, more=False, command=False):
     flags = (4 if command else 0) | (1 if more else 0)
@@ -103,6 +105,7 @@ class Publisher:
         time.sleep(0.2)
 
     def send(self, *parts):
+        count("messages")
         self.peer.sendall(b"".join(zmq_frame(part, more=i + 1 < len(parts))
                                    for i, part in enumerate(parts)))
 
