@@ -32,6 +32,7 @@ from on_http import attack_http
 from on_subscribers import check_subscribers
 from on_topology import attack_topology
 from on_topology_daemon import check_topology_daemon
+from stepped import check_stepped
 from zmtp import Publisher
 
 
@@ -56,7 +57,8 @@ def check_scheduler(folder):
 # Two lanes: the parts of the second one mostly wait.
 LANES = [
     [check_scheduler, check_collector, check_honest, check_subscribers],
-    [attack_topology, check_topology_daemon, attack_keys, check_events, check_killed_at_a_change, check_pin_of_the_killed],
+    [attack_topology, check_topology_daemon, attack_keys, check_events, check_stepped, check_killed_at_a_change,
+     check_pin_of_the_killed],
 ]
 
 
