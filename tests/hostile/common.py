@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """common.py - starts the daemons under attack, and checks that they still serve."""
+import ctypes
 import http.client
 import json
 import os
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import time
 
-from figures import Group, Limits, Watch
+from figures import Group, Limits, Watch, add_line
 
 ROOT = os.getcwd()
 BUILD = os.path.join(ROOT, os.environ["B"])
@@ -33,6 +34,22 @@ def verdict(is_good, what, why=""):
     if not is_good:
         FAILED.append(what)
         print(why, file=sys.stderr)
+
+
+def tell_identity(claim, who, where, tried, believed):
+    """Adds a line to the table of identities that were claimed, and checks that none was
+    believed."""
+    add_line("claims to be|who tries|at|tried|believed", claim, who, where, tried, believed)
+    verdict(tried > 0 and believed == 0, "%s, as %s at %s: refused %d times" %
+            (who, claim, where, tried), "believed %d of %d times" % (believed, tried))
+
+
+CLONE_NEWUSER = 0x10000000
+
+
+def unshare(flags):
+    if ctypes.CDLL(None, use_errno=True).unshare(flags):
+        raise OSError(ctypes.get_errno(), "unshare")
 
 
 def noise(n):

@@ -174,8 +174,11 @@ class Group:
 class Jobs:
     """A tree of control groups (v2) whose paths name jobs, below a root of its own."""
 
+    made = 0
+
     def __init__(self, mount):
-        self.name = "antiphase-jobs-%d" % os.getpid()
+        Jobs.made += 1
+        self.name = "antiphase-jobs-%d-%d" % (os.getpid(), Jobs.made)
         self.root, self.missing = os.path.join(mount, self.name), []
         os.mkdir(self.root)
 
@@ -192,11 +195,14 @@ class Jobs:
         return None
 
     def folder(self, path, owner=None):
-        """Creates the group, which belongs to that user."""
+        """Creates the group; it and those above it belong to that user."""
         folder = os.path.join(self.root, path)
         os.makedirs(folder, exist_ok=True)
-        if owner:
+        # All below the first component is his, as if he had made it there.
+        while owner and folder != self.root:
             os.chown(folder, owner, owner)
+            folder = os.path.dirname(folder)
+        folder = os.path.join(self.root, path)
         return folder
 
     def remove(self):

@@ -22,6 +22,7 @@ import tempfile
 import figures
 from common import (FAILED, FORM, GROUPS, ROOT, RUNNING, TOKEN, Scheduler, tell_limits,
                     verdict)
+from forged import check_forged
 from honest import check_honest
 from killed import check_killed_at_a_change, check_pin_of_the_killed
 from on_bus import attack_bus, attack_keys, record_frames
@@ -56,7 +57,7 @@ def check_scheduler(folder):
 
 # Two lanes: the parts of the second one mostly wait.
 LANES = [
-    [check_scheduler, check_collector, check_honest, check_subscribers],
+    [check_scheduler, check_collector, check_honest, check_forged, check_subscribers],
     [attack_topology, check_topology_daemon, attack_keys, check_events, check_stepped, check_killed_at_a_change,
      check_pin_of_the_killed],
 ]
