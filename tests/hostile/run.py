@@ -25,6 +25,7 @@ from common import (FAILED, FORM, GROUPS, ROOT, RUNNING, TOKEN, Scheduler, tell_
 from forged import check_forged
 from honest import check_honest
 from killed import check_killed_at_a_change, check_pin_of_the_killed
+from killed_often import check_killed_often
 from on_bus import attack_bus, attack_keys, record_frames
 from on_collector import check_collector
 from on_control import attack_announcer, attack_control
@@ -59,7 +60,7 @@ def check_scheduler(folder):
 LANES = [
     [check_scheduler, check_collector, check_honest, check_forged, check_subscribers],
     [attack_topology, check_topology_daemon, attack_keys, check_events, check_stepped, check_killed_at_a_change,
-     check_pin_of_the_killed],
+     check_pin_of_the_killed, check_killed_often],
 ]
 
 
