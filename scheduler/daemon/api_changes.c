@@ -14,6 +14,7 @@
 #include "scheduler/daemon/api_priv.h"
 #include "scheduler/daemon/config.h"
 #include "scheduler/daemon/fabric_source.h"
+#include "scheduler/daemon/persist.h"
 #include "scheduler/store/store.h"
 
 #define MAX_LOG 1000 /* Lines of one answer. */
@@ -44,6 +45,7 @@ static bool
 add_line(void *ctx, const struct store_line *line)
 {
 	struct gathering *log = ctx;
+	struct strbuf object = STRBUF_EMPTY;
 
 	if (line->at_us < log->since_us)
 		return false;
@@ -51,11 +53,13 @@ add_line(void *ctx, const struct store_line *line)
 		log->is_more = true;
 		return false;
 	}
-	/* An object, whose first key is the line's number. */
-	strbuf_printf(&log->text, "%s    {\"id\": %lld, %s", log->n ? ",\n" : "\n",
-		      (long long)line->id, line->json + 1);
-	log->last_id = line->id;
-	log->n++;
+	if (persist_log_line(line, &object)) {
+		strbuf_printf(&log->text, "%s    %s", log->n ? ",\n" : "\n",
+			      object.text);
+		log->last_id = line->id;
+		log->n++;
+	}
+	strbuf_free(&object);
 	return true;
 }
 

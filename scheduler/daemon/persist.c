@@ -149,6 +149,24 @@ persist_log(struct store *store, const struct decide_action *action, const char 
 	free(text);
 }
 
+bool
+persist_log_line(const struct store_line *line, struct strbuf *out)
+{
+	struct json_doc *doc;
+	bool is_object;
+
+	if (json_parse("store", line->json, strlen(line->json), &doc, NULL) < 0)
+		return false;
+	is_object =
+		json_kind(json_root(doc)) == JSON_OBJECT && json_first(json_root(doc));
+	json_doc_free(doc);
+	if (!is_object)
+		return false;
+	strbuf_printf(out, "{\"id\": %lld, %s", (long long)line->id,
+		      strchr(line->json, '{') + 1);
+	return true;
+}
+
 /* ---- Profiles --------------------------------------------------------------------- */
 
 /* {"hosts":"h[0-3]","document":{antiphase.profiles/1 of one job}} */

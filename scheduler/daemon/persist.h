@@ -13,6 +13,7 @@
 #ifndef SCHEDULER_DAEMON_PERSIST_H
 #define SCHEDULER_DAEMON_PERSIST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,8 @@ struct job;
 struct profile;
 struct sched_job;
 struct store;
+struct store_line;
+struct strbuf;
 struct topo;
 
 /* Opens the file; NULL: no store.  0, or -errno with 'err' filled. */
@@ -40,6 +43,11 @@ int persist_read_changes(struct store *store, struct decide_changes *changes,
 /* A line of the log of actions; 'state' is "asked", "done" or "failed". */
 void persist_log(struct store *store, const struct decide_action *action,
 		 const char *state, const char *error);
+/*
+ * Appends such a line, an object, with its number as the first key.  False, with nothing
+ * appended, if the row has no object with keys.
+ */
+bool persist_log_line(const struct store_line *line, struct strbuf *out);
 
 /* ---- Profiles ------------------------------------------------------------------------- */
 

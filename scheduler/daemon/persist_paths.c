@@ -183,7 +183,7 @@ on_paths(void *ctx, const char *key, int64_t at_us, const char *json)
 
 	(void)key;
 	(void)at_us;
-	if (!json || strlen(json) > PERSIST_MAX_PATHS_BYTES)
+	if (strlen(json) > PERSIST_MAX_PATHS_BYTES)
 		search->rc = err_set(search->err, "store", 0, 0,
 				     "not text of at most %u bytes",
 				     PERSIST_MAX_PATHS_BYTES);

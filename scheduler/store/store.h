@@ -121,7 +121,10 @@ void store_delete(struct store *store, enum store_kind kind, const char *key);
 
 typedef bool store_document_fn(void *ctx, const char *key, int64_t at_us,
 			       const char *json);
-/* Reads the current ones, at most 'n_max': of one key, or with NULL all, by key. */
+/*
+ * Reads the current ones, at most 'n_max': of one key, or with NULL all, by key.  A
+ * text that is NULL in the file, which this module never writes, is "".
+ */
 int store_read(struct store *store, enum store_kind kind, const char *key, size_t n_max,
 	       store_document_fn *each, void *ctx, struct err *err);
 
@@ -138,7 +141,7 @@ struct store_page {
 };
 
 typedef bool store_line_fn(void *ctx, const struct store_line *line);
-/* Reads a page of the history, newest first. O(lines read * log lines). */
+/* Reads a page of the history, newest first; texts likewise. O(lines read * log lines). */
 int store_read_history(struct store *store, enum store_kind kind,
 		       const struct store_page *page, store_line_fn *each, void *ctx,
 		       struct err *err);

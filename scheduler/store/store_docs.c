@@ -69,6 +69,15 @@ finish(struct store *store, sqlite3_stmt *get, int code, struct err *err)
 	return rc;
 }
 
+/* "" for a value that is no text, as a file that was changed by others may have. */
+static const char *
+text_of(sqlite3_stmt *get, int column)
+{
+	const unsigned char *text = sqlite3_column_text(get, column);
+
+	return text ? (const char *)text : "";
+}
+
 int
 store_read(struct store *store, enum store_kind kind, const char *key, size_t n_max,
 	   store_document_fn *each, void *ctx, struct err *err)
@@ -79,9 +88,8 @@ store_read(struct store *store, enum store_kind kind, const char *key, size_t n_
 	if (!get)
 		return store_fail_now(store, err);
 	while ((code = sqlite3_step(get)) == SQLITE_ROW)
-		if (!each(ctx, (const char *)sqlite3_column_text(get, 0),
-			  sqlite3_column_int64(get, 1),
-			  (const char *)sqlite3_column_text(get, 2)))
+		if (!each(ctx, text_of(get, 0), sqlite3_column_int64(get, 1),
+			  text_of(get, 2)))
 			break;
 	return finish(store, get, code, err);
 }
@@ -102,8 +110,8 @@ store_read_history(struct store *store, enum store_kind kind,
 		const struct store_line line = {
 			.id = sqlite3_column_int64(get, 0),
 			.at_us = sqlite3_column_int64(get, 1),
-			.key = (const char *)sqlite3_column_text(get, 2),
-			.json = (const char *)sqlite3_column_text(get, 3),
+			.key = text_of(get, 2),
+			.json = text_of(get, 3),
 		};
 
 		if (!each(ctx, &line))

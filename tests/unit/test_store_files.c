@@ -20,6 +20,54 @@
 
 /* ---- Files ----------------------------------------------------------------------- */
 
+static bool
+count_empty(void *ctx, const char *key, int64_t at_us, const char *json)
+{
+	size_t *n = ctx;
+
+	(void)at_us;
+	assert_string_equal(key, "4711");
+	assert_string_equal(json, "");
+	(*n)++;
+	return true;
+}
+
+static bool
+count_empty_line(void *ctx, const struct store_line *line)
+{
+	size_t *n = ctx;
+
+	assert_string_equal(line->key, "");
+	assert_string_equal(line->json, "");
+	(*n)++;
+	return true;
+}
+
+/* Other programs may write NULL into any column that is no key. */
+static void
+a_row_without_text_is_read_as_empty(void **state)
+{
+	const struct store_page page = { .n_max = 10 };
+	struct store *store = opened();
+	size_t n = 0;
+
+	(void)state;
+	store_close(store);
+	run_sql("INSERT INTO document VALUES (3, '4711', 1, NULL);"
+		"INSERT INTO history VALUES (1, 4, NULL, 1, NULL)");
+	store = opened();
+	assert_int_equal(STORE_CHANGE, 3);
+	assert_int_equal(
+		store_read(store, STORE_CHANGE, NULL, 10, count_empty, &n, NULL), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(STORE_LOG, 4);
+	assert_int_equal(
+		store_read_history(store, STORE_LOG, &page, count_empty_line, &n, NULL),
+		0);
+	assert_int_equal(n, 2);
+	store_close(store);
+}
+
 /* Also in a file from before this index existed. */
 static void
 reading_a_kind_does_not_read_the_others(void **state)
@@ -348,6 +396,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		STORE_TEST(a_row_without_text_is_read_as_empty),
 		STORE_TEST(reading_a_kind_does_not_read_the_others),
 		STORE_TEST(files_of_others_and_of_later_versions_are_refused),
 		STORE_TEST(a_directory_that_is_not_there_is_said),
