@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "collector/jobs/cgroups.h"
+#include "collector/jobs/registry_lines.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
@@ -49,50 +50,7 @@ is_there(const struct job_registry *registry, const char *path)
 	return so;
 }
 
-/* ---- The file: a line a job, "NAME CGROUP", percent-encoded ---------------------- */
-
-static void
-add_word(struct strbuf *out, const char *word, char end)
-{
-	for (; *word; word++) {
-		unsigned char byte = (unsigned char)*word;
-
-		if (byte <= ' ' || byte == '%' || byte == 0x7f)
-			strbuf_printf(out, "%%%02x", byte);
-		else
-			strbuf_putc(out, *word);
-	}
-	strbuf_putc(out, end);
-}
-
-static void
-add_line(struct strbuf *out, const char *name, const char *path)
-{
-	add_word(out, name, ' ');
-	add_word(out, path, '\n');
-}
-
-/* Decodes in place; false if the word is malformed or empty. */
-static bool
-decode_word(char *word)
-{
-	char *to = word;
-
-	for (const char *from = word; *from; from++) {
-		unsigned byte = (unsigned char)*from;
-		int n = 0;
-
-		if (*from == '%') {
-			if (sscanf(from + 1, "%2x%n", &byte, &n) != 1 || n != 2 ||
-			    !byte)
-				return false;
-			from += 2;
-		}
-		*to++ = (char)byte;
-	}
-	*to = '\0';
-	return to > word;
-}
+/* ---- The file -------------------------------------------------------------------- */
 
 static int
 write_all(const struct job_registry *registry, struct err *err)
@@ -104,7 +62,7 @@ write_all(const struct job_registry *registry, struct err *err)
 		struct cgroups_registration one =
 			cgroups_registered(registry->cgroups, i);
 
-		add_line(&out, one.name, one.path);
+		registry_lines_add(&out, one.name, one.path);
 	}
 	rc = file_write(registry->file, out.text, out.length, err);
 	strbuf_free(&out);
@@ -143,7 +101,7 @@ append(const struct job_registry *registry, const char *name, const char *path,
 
 	if (fd < 0)
 		return err_set_errno(err, registry->file, errno, "cannot open");
-	add_line(&line, name, path);
+	registry_lines_add(&line, name, path);
 	rc = write_line(registry, fd, &line, err);
 	if (close(fd) < 0 && rc == 0) /* Some file systems tell it only here. */
 		rc = err_set_errno(err, registry->file, errno, "cannot write");
@@ -151,23 +109,21 @@ append(const struct job_registry *registry, const char *name, const char *path,
 	return rc;
 }
 
-/* Registers the job of a line; false if the line is invalid. */
+/* Registers the job of a line; false if it is not one any more. */
 static bool
-take_line(struct job_registry *registry, char *line)
+take_line(void *ctx, const char *name, const char *path)
 {
-	char *path = strchr(line, ' ');
+	struct job_registry *registry = ctx;
 	struct err err = { 0 };
 
-	if (path)
-		*path++ = '\0';
-	if (!path || strchr(path, ' ') || !decode_word(line) || !decode_word(path)) {
+	if (!name) {
 		log_warn("collector", "%s: a line without a job and a control group",
 			 registry->file);
 		return false;
 	}
-	if (cgroups_register(registry->cgroups, line, path, &err) == 0)
+	if (cgroups_register(registry->cgroups, name, path, &err) == 0)
 		return true;
-	log_info("collector", "job %s of an earlier run is dropped: %s: %s", line, path,
+	log_info("collector", "job %s of an earlier run is dropped: %s: %s", name, path,
 		 err.text);
 	return false;
 }
@@ -175,21 +131,15 @@ take_line(struct job_registry *registry, char *line)
 static int
 read_all(struct job_registry *registry, struct err *err)
 {
-	char *text, *rest;
-	size_t length, n_bad = 0;
+	char *text;
+	size_t length, n_bad;
 	int rc = file_read(registry->file, MAX_FILE_BYTES, &text, &length, err);
 
 	if (rc == -ENOENT)
 		return 0;
 	if (rc < 0)
 		return rc;
-	rest = text;
-	for (char *end; (end = strchr(rest, '\n')); rest = end + 1) {
-		*end = '\0';
-		n_bad += !take_line(registry, rest);
-	}
-	/* Ignores the rest of a truncated write. */
-	n_bad += *rest != '\0';
+	n_bad = registry_lines_read(text, take_line, registry);
 	free(text);
 	return n_bad ? write_all(registry, err) : 0;
 }
