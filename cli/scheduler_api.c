@@ -54,14 +54,13 @@ scheduler_api_get(const char *address, const char *path, const char *what,
 
 /* ---- State of the data ----------------------------------------------------------- */
 
-/* Requests 'path' and parses the answer; NULL without one.  'body' holds its text. */
+/* The object in an answer; NULL if it has none. */
 static struct json_doc *
-get_doc(const char *address, const char *path, struct strbuf *body)
+parse_object(const struct strbuf *answer)
 {
 	struct json_doc *doc = NULL;
 
-	if (http_ask_get(address, path, ASK_NS, body, NULL) != 200 ||
-	    json_parse(address, body->text, body->length, &doc, NULL) < 0)
+	if (json_parse("the answer", answer->text, answer->length, &doc, NULL) < 0)
 		return NULL;
 	if (json_as_object(doc, json_root(doc), NULL) < 0) {
 		json_doc_free(doc);
@@ -131,21 +130,33 @@ add_modes(const struct json_doc *doc, struct strbuf *out)
 }
 
 void
-scheduler_api_state(const char *address, struct strbuf *out)
+scheduler_api_state_text(const struct strbuf *health, const struct strbuf *config,
+			 struct strbuf *out)
 {
-	struct strbuf body = STRBUF_EMPTY;
 	size_t from = out->length;
-	struct json_doc *doc = get_doc(address, "/api/v1/health", &body);
+	struct json_doc *doc = parse_object(health);
 
 	if (doc)
 		add_health(doc, out);
 	json_doc_free(doc);
-	strbuf_clear(&body);
-	doc = get_doc(address, "/api/v1/config", &body);
+	doc = parse_object(config);
 	if (doc)
 		add_modes(doc, out);
 	json_doc_free(doc);
-	strbuf_free(&body);
 	/* Names are untrusted: remove characters that control a terminal. */
 	utf8_disarm(out->text + from, '\n');
+}
+
+void
+scheduler_api_state(const char *address, struct strbuf *out)
+{
+	struct strbuf health = STRBUF_EMPTY, config = STRBUF_EMPTY;
+
+	if (http_ask_get(address, "/api/v1/health", ASK_NS, &health, NULL) != 200)
+		strbuf_clear(&health);
+	if (http_ask_get(address, "/api/v1/config", ASK_NS, &config, NULL) != 200)
+		strbuf_clear(&config);
+	scheduler_api_state_text(&health, &config, out);
+	strbuf_free(&health);
+	strbuf_free(&config);
 }

@@ -23,5 +23,8 @@ void scheduler_api_escape(const char *text, struct strbuf *path);
 
 /* Appends one or two lines on the age of the daemon's data, its gaps, and its modes. */
 void scheduler_api_state(const char *address, struct strbuf *out);
+/* The same from two answers, each empty if it did not come. */
+void scheduler_api_state_text(const struct strbuf *health, const struct strbuf *config,
+			      struct strbuf *out);
 
 #endif
