@@ -98,6 +98,7 @@ SPANK        := $(if $(wildcard /usr/include/slurm/spank.h),$(B)/spank_antiphase
 TESTS        := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
 BENCHES      := $(patsubst %.c,$(B)/%,$(wildcard tests/bench/bench_*.c))
 FUZZERS      := $(patsubst %.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+COVERERS     := $(patsubst tests/fuzz/fuzz_%.c,build/coverage/tests/fuzz/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAYS      := $(patsubst tests/fuzz/fuzz_%.c,$(B)/tests/fuzz/replay_%,$(wildcard tests/fuzz/fuzz_*.c))
 UNITS        := $(wildcard */*.service.in)
 MANPAGES     := $(patsubst docs/man/%.scd,$(B)/man/%,$(wildcard docs/man/*.scd))
@@ -113,7 +114,7 @@ C_FILES      := $(filter-out $(MPI_FILES) $(if $(SPANK),,scheduler/slurm/hooks/s
 SH_FILES     := .ci/run tests/run tests/net/run $(wildcard tests/*.sh tests/*/*.sh examples/*.sh examples/*/*.sh \
                 scheduler/slurm/hooks/*.sh)
 
-.PHONY: FORCE all help demo demo-live kube test test-hostile test-killed test-net test-torch check bench bench-net bench-pacer bench-pacer-live bench-scheduler bench-wire lint fuzz fuzz-smoke man install clean deps golden-accept repro-cassini
+.PHONY: FORCE all help demo demo-live kube test test-hostile test-killed test-net test-torch check bench bench-net bench-pacer bench-pacer-live bench-scheduler bench-wire lint fuzz fuzz-coverage fuzz-smoke man install clean deps golden-accept repro-cassini
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -217,11 +218,18 @@ lint: ## format, layers, externs, circles, warnings of both compilers, cppcheck,
 	$(Q)$(MAKE) --no-print-directory all build/bpf/inject.skel.h
 	$(Q)B=$(B) CC=gcc CLANG=$(CLANG) FLAGS='$(BASE_CFLAGS)' sh tests/lint.sh '$(C_FILES)' '$(SH_FILES)'
 
-fuzz: ## build the libFuzzer targets
+fuzz: ## build the libFuzzer targets; HOURS=8: run them all in turn for that CPU time
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_FUZZ)
 	$(Q)$(MAKE) --no-print-directory $(FUZZERS)
+	$(if $(HOURS),$(Q)python3 tests/fuzz/hours.py $(HOURS) $(FUZZERS))
 
-fuzz-smoke: fuzz ## run each fuzz target over its seeds, reproducibly; or for FUZZ_SECONDS
+fuzz-coverage: ## lines that each fuzz target's inputs reach, as the table of docs/tests.md
+	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_FUZZ) llvm-14
+	$(Q)$(MAKE) --no-print-directory $(COVERERS)
+	$(Q)python3 tests/fuzz/coverage.py $(COVERERS)
+
+fuzz-smoke: ## run each fuzz target over its seeds, reproducibly; or for FUZZ_SECONDS
+	$(Q)$(MAKE) --no-print-directory fuzz HOURS=
 	$(Q)FUZZ_SECONDS=$(FUZZ_SECONDS) sh tests/fuzz/smoke.sh $(FUZZERS)
 
 golden-accept: $(PROGRAMS) ## rewrite the expected output of golden tests, and the output in pages
@@ -307,7 +315,7 @@ build/bpf/%.skel.h: build/bpf/%.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@
 
-$(collector_SRCS:%.c=$(B)/%.o) $(collector_MAINS:%.c=$(B)/%.o) $(collector_SRCS:%.c=build/fuzz/%.o): | $(SKELETONS)
+$(collector_SRCS:%.c=$(B)/%.o) $(collector_MAINS:%.c=$(B)/%.o) $(collector_SRCS:%.c=build/fuzz/%.o) $(collector_SRCS:%.c=build/coverage/%.o): | $(SKELETONS)
 $(B)/tests/unit/test_bpf_programs.o $(B)/tests/unit/test_port_translate.o $(B)/tests/bench/bench_ports.o: | $(SKELETONS)
 $(B)/tests/net/bpf_inject.o: | build/bpf/inject.skel.h
 
@@ -434,6 +442,23 @@ build/fuzz/tests/fuzz/fuzz_%: build/fuzz/tests/fuzz/fuzz_%.o \
 	$(call say,FUZZ,$@)
 	$(Q)$(CLANG) $^ -o $@ -fsanitize=fuzzer $(FUZZ_SAN) $(LIBS)
 
+# The same, replaying files, and counting the lines that they reach.
+COVERAGE_CFLAGS = $(BASE_CFLAGS) -O1 -g -MMD -MP -DANTIPHASE_VERSION='"fuzz"' \
+	-DANTIPHASE_REVISION='"fuzz"' -fprofile-instr-generate -fcoverage-mapping
+build/coverage/%.o: %.c
+	$(call say,COVER-CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(COVERAGE_CFLAGS) -c $< -o $@
+
+build/coverage/libantiphase.a: $(ARCHIVE_SRCS:%.c=build/coverage/%.o)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+build/coverage/tests/fuzz/replay_%: build/coverage/tests/fuzz/fuzz_%.o build/coverage/tests/fuzz/replay.o \
+		$(SIM_TESTABLE:%.c=build/coverage/%.o) build/coverage/libantiphase.a
+	$(call say,COVER,$@)
+	$(Q)$(CLANG) $^ -o $@ -fprofile-instr-generate $(LIBS)
+
 $(B)/man/%: docs/man/%.scd
 	$(call say,MAN,$@)
 	$(Q)mkdir -p $(@D) && scdoc <$< >$@
@@ -445,5 +470,6 @@ $(B)/man/%: docs/man/%.scd
 	$(topology_MAINS) $(scheduler_MAINS)) \
 	$(patsubst %.c,$(B)/pic/%.d,$(PLUGIN_SRCS) $(pacer_SRCS)) $(TESTS:=.d) $(BENCHES:=.d) $(FUZZERS:=.d) \
 	$(patsubst %.c,build/fuzz/%.d,$(ARCHIVE_SRCS) $(SIM_TESTABLE)) \
+	$(patsubst %.c,build/coverage/%.d,$(ARCHIVE_SRCS) $(SIM_TESTABLE) $(wildcard tests/fuzz/*.c)) \
 	$(patsubst %.c,$(B)/%.d,$(wildcard tests/fuzz/*.c)) \
 	$(bpf_SRCS:bpf/%.c=build/bpf/%.d)
