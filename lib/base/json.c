@@ -18,6 +18,9 @@
 /* Deeper documents are refused; ours need six levels. */
 #define MAX_DEPTH 32
 
+/* cJSON takes others as 0, so that a text ends there. */
+#define HEX_DIGITS "0123456789abcdefABCDEF"
+
 /* The largest integer to which a double rounds no other. */
 #define MAX_EXACT 9007199254740991.0
 
@@ -94,6 +97,9 @@ prescan_string(const char *text, size_t length, size_t i, const char **ret_why)
 			*ret_why = "a byte that is not UTF-8";
 		else if (text[i] == '\\' && !strncmp(text + i + 1, "u0000", 5))
 			*ret_why = "a NUL character in a string";
+		else if (text[i] == '\\' && text[i + 1] == 'u' &&
+			 strspn(text + i + 2, HEX_DIGITS) < 4)
+			*ret_why = "expected four hexadecimal digits";
 		if (*ret_why)
 			return i;
 		i += text[i] == '\\' && i + 1 < length ? 2 : n;

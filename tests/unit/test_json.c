@@ -368,6 +368,8 @@ a_nul_cannot_cut_a_name_short(void **state)
 {
 	(void)state;
 	assert_no_json(LITERAL("{\"a\": \"n1\\u0000x\"}"), 1, 10, "NUL");
+	/* cJSON would end the text here. */
+	assert_no_json(LITERAL("{\"a\": \"n1\\u00xyzw\"}"), 1, 10, "hexadecimal");
 	/* Not an escape: an escaped backslash before a u. */
 	json_doc_free(parse("[\"\\\\u0000\"]"));
 }
