@@ -34,17 +34,20 @@ struct plan_node {
 };
 
 struct pod {
-	char *uid;     /* Owned. */
-	uint32_t node; /* In the plan, or STRTAB_NONE. */
+	int64_t asked_us; /* Its last request; the pod is forgotten like a job. */
+	bool is_known;    /* False: forgotten, the number is free. */
+	uint32_t node;    /* In the plan, or STRTAB_NONE. */
 };
 
 struct job {
 	char *name; /* Owned; the key. */
 	int64_t asked_us, tried_us;
-	uint32_t n_pods; /* Declared number of its pods. */
-	uint32_t n_also;
+	uint32_t n_declared; /* Of its pods. */
+	uint32_t n_pods;     /* The same, or the known ones, if these are more. */
+	uint32_t n_known, n_also;
 	struct strtab *names; /* Of the plan's nodes; the number is that in 'nodes'. */
 	VEC(struct plan_node) nodes;
+	struct strtab *uids; /* Of pods; the number is that in 'pods'. */
 	VEC(struct pod) pods;
 	UT_hash_handle hh; /* By time of the last request. */
 };
@@ -79,10 +82,9 @@ static void
 forget(struct extender *extender, struct job *job)
 {
 	HASH_DEL(extender->jobs, job);
-	for (size_t i = 0; i < job->pods.n; i++)
-		free(job->pods.items[i].uid);
 	vec_free(&job->pods);
 	vec_free(&job->nodes);
+	strtab_free(job->uids);
 	strtab_free(job->names);
 	free(job->name);
 	free(job);
@@ -123,6 +125,25 @@ extender_counts(const struct extender *extender)
 
 /* ---- Jobs and their pods ----------------------------------------------------------- */
 
+/* Gives up the places of pods that were not asked about for as long as a job is kept. */
+static void
+forget_pods(const struct extender *extender, struct job *job, int64_t now_us)
+{
+	for (uint32_t i = 0; i < job->pods.n; i++) {
+		struct pod *pod = &job->pods.items[i];
+
+		if (!pod->is_known ||
+		    now_us - pod->asked_us <= extender->opts.forget_us)
+			continue;
+		if (pod->node != STRTAB_NONE)
+			job->nodes.items[pod->node].pod = NO_POD;
+		strtab_remove(job->uids, i);
+		pod->is_known = false;
+		pod->node = STRTAB_NONE;
+		job->n_known--;
+	}
+}
+
 static struct job *
 job_of(struct extender *extender, const struct extender_ask *ask, int64_t now_us)
 {
@@ -141,28 +162,35 @@ job_of(struct extender *extender, const struct extender_ask *ask, int64_t now_us
 		job->name = xstrdup(ask->job);
 		job->tried_us = INT64_MIN;
 		job->names = strtab_new();
+		job->uids = strtab_new();
 	}
 	job->asked_us = now_us;
-	if (ask->n_pods > job->n_pods)
-		job->n_pods = ask->n_pods;
+	if (ask->n_pods > job->n_declared)
+		job->n_declared = ask->n_pods;
+	forget_pods(extender, job, now_us);
 	HASH_ADD_KEYPTR(hh, extender->jobs, job->name, strlen(job->name), job);
 	return job;
 }
 
 /* The pod, added if it is new; NO_POD if there are too many. */
 static uint32_t
-pod_of(struct job *job, const char *uid)
+pod_of(struct job *job, const char *uid, int64_t now_us)
 {
-	for (uint32_t i = 0; i < job->pods.n; i++)
-		if (strcmp(job->pods.items[i].uid, uid) == 0)
-			return i;
-	if (job->pods.n == EXTENDER_MAX_PODS)
-		return NO_POD;
-	vec_push(&job->pods,
-		 ((struct pod){ .uid = xstrdup(uid), .node = STRTAB_NONE }));
-	if (job->pods.n > job->n_pods)
-		job->n_pods = (uint32_t)job->pods.n;
-	return (uint32_t)job->pods.n - 1;
+	uint32_t number = strtab_find(job->uids, uid);
+
+	if (number == STRTAB_NONE) {
+		if (job->n_known == EXTENDER_MAX_PODS)
+			return NO_POD;
+		number = strtab_intern(job->uids, uid);
+		if (number == job->pods.n)
+			vec_push(&job->pods, ((struct pod){ .is_known = false }));
+		job->pods.items[number] =
+			(struct pod){ .is_known = true, .node = STRTAB_NONE };
+		job->n_known++;
+	}
+	job->pods.items[number].asked_us = now_us;
+	job->n_pods = job->n_known > job->n_declared ? job->n_known : job->n_declared;
+	return number;
 }
 
 static struct plan_node *
@@ -280,7 +308,7 @@ decide(struct extender *extender, const struct extender_ask *ask, int64_t now_us
        struct job **ret_job)
 {
 	struct job *job = job_of(extender, ask, now_us);
-	uint32_t pod = pod_of(job, ask->pod);
+	uint32_t pod = pod_of(job, ask->pod, now_us);
 
 	*ret_job = job;
 	if (pod == NO_POD || ask->nodes.n == 0)
@@ -366,7 +394,7 @@ int
 extender_filter(struct extender *extender, const char *body, size_t n, int64_t now_us,
 		struct strbuf *out, struct err *err)
 {
-	struct extender_ask ask = { 0 };
+	struct extender_ask ask;
 	struct reply reply = { 0 };
 	struct job *job;
 	uint32_t own;
@@ -411,7 +439,7 @@ int
 extender_prioritize(struct extender *extender, const char *body, size_t n,
 		    int64_t now_us, struct strbuf *out, struct err *err)
 {
-	struct extender_ask ask = { 0 };
+	struct extender_ask ask;
 	struct reply reply = { 0 };
 	struct job *job;
 	uint32_t own;

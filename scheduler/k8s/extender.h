@@ -7,8 +7,9 @@
  * 'prioritize' scores the rest, 0 to 10. The best node for the first pod may leave no
  * good nodes for the others. So the caller's ranking chooses all nodes of a job
  * together at the request for its first pod, and each pod gets one of them, the same
- * for repeated requests, until it is bound or the job is forgotten. When a chosen node
- * is no longer offered, the pods that have none yet are ranked again.
+ * for repeated requests, until it is bound or forgotten. When a chosen node is no longer
+ * offered, the pods that have none yet are ranked again. A place is kept from the pods of
+ * its own job only; a pod that is not asked about any more loses it after ten minutes.
  *
  * A job is the pods of one namespace that agree on the first label present from a list
  * (opts), or have the same controlling owner, or else the pod alone. Its traffic is
@@ -40,7 +41,7 @@
 struct err;
 struct extender;
 
-#define EXTENDER_MAX_NODES 100000
+#define EXTENDER_MAX_NODES 20000
 #define EXTENDER_MAX_PODS  10000 /* Of one job. */
 #define EXTENDER_MAX_JOBS  20000 /* Remembered; the oldest is forgotten. */
 
@@ -81,7 +82,7 @@ struct extender_opts {
 	const char *const
 		*group_labels; /* NULL: those of Job, JobSet, Kubeflow, Volcano. */
 	size_t n_group_labels;
-	int64_t forget_us; /* Since its last request; 0: ten minutes. */
+	int64_t forget_us; /* Jobs, pods; since their last request; 0: ten minutes. */
 	/* By namespace, with the ranking's ctx; NULL: EXTENDER_FILTERS for all. */
 	enum extender_power (*power)(void *ctx, const char *namespace);
 	bool is_observing; /* EXTENDER_OBSERVES, whatever 'power' says. */

@@ -19,8 +19,8 @@ struct extender_ask {
 	int64_t period_us, comm_us;
 	double rate_bps;
 	bool is_required;
-	VEC(const char *) nodes; /* Borrowed from the document. */
-	struct json_doc *doc;
+	VEC(const char *) nodes; /* Point into 'names'. */
+	struct strbuf names;
 };
 
 /* Returns 0, or -EINVAL with 'err' filled.  Release with extender_ask_fini(). */

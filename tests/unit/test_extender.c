@@ -256,6 +256,72 @@ jobs_are_forgotten_and_answers_of_a_wrong_ranking_survived(void **state)
 }
 
 static void
+a_pod_that_is_not_asked_about_any_more_loses_its_place(void **state)
+{
+	struct extender_opts opts = { .forget_us = 60 * S };
+	struct ranker ranker = { 0 };
+	struct extender *extender = extender_new(&opts, rank_highest, &ranker);
+	char *text;
+
+	(void)state;
+	free(answer(extender, extender_filter, "w-0", TWO_PODS, FOUR, S));
+	free(answer(extender, extender_filter, "w-1", TWO_PODS, FOUR, 50 * S));
+	/* w-0 was deleted; the pod in its place gets its node, and no more are chosen. */
+	text = answer(extender, extender_prioritize, "w-0b", TWO_PODS, FOUR, 62 * S);
+	assert_non_null(strstr(text, "{\"Host\": \"n03\", \"Score\": 10}"));
+	assert_non_null(strstr(text, "{\"Host\": \"n02\", \"Score\": 0}"));
+	free(text);
+	assert_int_equal(ranker.n_asked, 1);
+	/* Both are asked about again and again: they keep theirs. */
+	for (int i = 1; i < 10; i++) {
+		free(answer(extender, extender_filter, "w-1", TWO_PODS, FOUR,
+			    (62 + 40 * i) * S));
+		text = answer(extender, extender_prioritize, "w-0b", TWO_PODS, FOUR,
+			      (62 + 40 * i) * S);
+		assert_non_null(strstr(text, "{\"Host\": \"n03\", \"Score\": 10}"));
+		free(text);
+	}
+	assert_int_equal(ranker.n_asked, 1);
+	extender_free(extender);
+}
+
+/* The first value of a key counts, and only what is a text. */
+static void
+odd_members_do_not_change_a_request(void **state)
+{
+	static const char *const bodies[] = {
+		"{\"NodeNames\":[" FOUR
+		"],\"Pod\":{\"spec\":[{\"metadata\":{\"name\":\"x\"}}],"
+		"\"metadata\":{\"labels\":{\"job\":7,\"job-name\":\"train\",\"job-name\":\"b\"},"
+		"\"name\":\"w-0\",\"namespace\":\"ml\",\"name\":\"c\"}},"
+		"\"NodeNames\":[],\"Pod\":{}}",
+		"{\"Pod\":{\"metadata\":{\"ownerReferences\":[3,{\"uid\":\"a\"},"
+		"{\"controller\":false,\"uid\":\"b\"},{\"uid\":\"train\",\"controller\":true},"
+		"{\"controller\":true,\"uid\":\"d\"}],\"namespace\":\"ml\",\"name\":\"w-0\","
+		"\"labels\":null,\"annotations\":null}},\"NodeNames\":[" FOUR "]}",
+		"{\"P\\u006fd\":{\"metadata\":{\"labels\":{\"job\":\"b\","
+		"\"antiphase.io/job\":\"tr\\u0061in\"},\"name\":\"w-0\",\"namespace\":\"ml\"}},"
+		"\"NodeNames\":[" FOUR "]}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+		struct ranker ranker = { 0 };
+		struct extender *extender = extender_new(NULL, rank_highest, &ranker);
+		struct strbuf out = STRBUF_EMPTY;
+		struct err err = { 0 };
+
+		if (extender_prioritize(extender, bodies[i], strlen(bodies[i]), S, &out,
+					&err) < 0)
+			fail_msg("%zu: %s", i, err.text);
+		assert_string_equal(ranker.last.name, "ml/train");
+		assert_non_null(strstr(out.text, "{\"Host\": \"n03\", \"Score\": 10}"));
+		strbuf_free(&out);
+		extender_free(extender);
+	}
+}
+
+static void
 refused(const char *body, const char *expected)
 {
 	struct ranker ranker = { 0 };
@@ -357,6 +423,9 @@ main(void)
 		cmocka_unit_test(observing_changes_nothing),
 		cmocka_unit_test(
 			jobs_are_forgotten_and_answers_of_a_wrong_ranking_survived),
+		cmocka_unit_test(
+			a_pod_that_is_not_asked_about_any_more_loses_its_place),
+		cmocka_unit_test(odd_members_do_not_change_a_request),
 		cmocka_unit_test(bad_bodies_are_refused_with_what_is_wrong),
 		cmocka_unit_test(recorded_requests_of_a_real_scheduler_are_answered),
 	};
