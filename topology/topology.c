@@ -16,6 +16,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cli.h"
 #include "lib/base/clk.h"
+#include "lib/base/descriptors.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "lib/base/log.h"
@@ -295,9 +296,9 @@ open_sockets(struct daemon *d, struct err *err)
 		{ "/metrics", METRICS_TEXT_TYPE, write_metrics, d, NULL, NULL },
 	};
 	const char *publish = text(d, "publish"), *metrics = text(d, "metrics");
-	int r = 0;
+	int r = descriptors_raise(err);
 
-	if (*text(d, "keys"))
+	if (r == 0 && *text(d, "keys"))
 		r = bus_keys_load(text(d, "keys"), &d->keys, err);
 	if (r == 0)
 		r = http_open(d->loop, text(d, "listen"), NULL, 0, &d->api, err);

@@ -22,6 +22,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cli.h"
 #include "lib/base/clk.h"
+#include "lib/base/descriptors.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/base/rng.h"
@@ -245,8 +246,10 @@ drop(const struct collector *c, struct err *err)
 int
 collector_open(struct collector *c, struct err *err)
 {
-	int rc = make_runtime_dirs(&c->config, err);
+	int rc = descriptors_raise(err);
 
+	if (rc == 0)
+		rc = make_runtime_dirs(&c->config, err);
 	if (rc == 0)
 		rc = boot_read_id(NULL, c->boot_id, err);
 	if (rc == 0)

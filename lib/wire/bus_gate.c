@@ -7,11 +7,11 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include <zmq.h>
 
 #include "lib/base/clk.h"
+#include "lib/base/descriptors.h"
 #include "lib/base/err.h"
 #include "lib/wire/bus.h"
 #include "lib/wire/bus_socket.h"
@@ -23,26 +23,14 @@
 /* The allow list is not read more often. */
 #define READ_AGAIN_NS INT64_C(1000000000)
 
-/*
- * Each connection is a descriptor, and the default limit is 1024: raises it to the
- * maximum.
- */
-static void
-raise_descriptor_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 int
 bus_context_init(struct bus_context *context, const struct bus_keys *keys,
 		 struct err *err)
 {
-	raise_descriptor_limit();
+	int r = descriptors_raise(err);
+
+	if (r < 0)
+		return r;
 	*context = (struct bus_context){ .zmq = zmq_ctx_new() };
 	if (!keys)
 		return 0;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/base/clk.h"
+#include "lib/base/descriptors.h"
 #include "lib/base/err.h"
 #include "lib/daemon/loop.h"
 #include "lib/wire/bus.h"
@@ -311,8 +312,10 @@ int
 daemon_open_modules(struct daemon *d, struct err *err)
 {
 	unsigned levers;
-	int r = advise_levers_read(d->config.levers, &levers, err);
+	int r = descriptors_raise(err);
 
+	if (r == 0)
+		r = advise_levers_read(d->config.levers, &levers, err);
 	if (r == 0 && isnan(d->config.moves_per_hour))
 		r = err_set(err, NULL, 0, 0,
 			    "moves_per_hour: expected a share above 0, at most 1, such "
