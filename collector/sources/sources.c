@@ -86,7 +86,7 @@ open_bpf(struct sources *sources, struct source **ret_source, struct err *err)
 	rc = src_bpf_open(&options, ret_source, err);
 	if (rc < 0)
 		return rc;
-	sources->caps |= CAPS_TELEMETRY;
+	sources->caps |= src_bpf_caps(*ret_source);
 	if (config->is_timing && src_bpf_enable_timing(*ret_source, err) < 0)
 		log_warn("collector", "eBPF programs are not timed: %s",
 			 err ? err->text : "");

@@ -21,7 +21,9 @@
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "lib/base/log.h"
+#include "lib/daemon/caps.h"
 
+#define LOOPBACK 1 /* Its number in each network namespace. */
 /* Limit of the rings' memory on a host with many CPUs. */
 #define MAX_BUCKET_BYTES (UINT64_C(24) << 20)
 #define MIN_LINKS        16
@@ -387,6 +389,23 @@ src_bpf_enable_timing(struct source *source, struct err *err)
 	if (bpf->timing_fd < 0)
 		return err_set_errno(err, NULL, bpf->timing_fd,
 				     "the kernel does not time BPF programs");
+	return 0;
+}
+
+uint64_t
+src_bpf_caps(struct source *source)
+{
+	struct src_bpf *bpf = bpf_of(source);
+	struct bpf_attachment tried;
+
+	/* An interface that is everywhere shows what the kernel can. */
+	if (bpf->attach == BPF_ATTACH_CLSACT ||
+	    bpf_attach(&tried, LOOPBACK, "lo",
+		       bpf_program__fd(bpf->skel->progs.antiphase_rx),
+		       bpf_program__fd(bpf->skel->progs.antiphase_offer),
+		       BPF_ATTACH_TCX, NULL) < 0)
+		return CAPS_TELEMETRY;
+	bpf_detach(&tried);
 	return 0;
 }
 

@@ -60,6 +60,13 @@ struct src_bpf_options {
 int src_bpf_open(const struct src_bpf_options *options, struct source **ret_source,
 		 struct err *err);
 
+/*
+ * The capabilities (lib/daemon/caps.h) that the source still needs.  None where it
+ * attaches programs by TCX: those kernels (6.6 and newer) ask for no capability to use
+ * maps, or to attach programs that are loaded, but for the descriptor.
+ */
+uint64_t src_bpf_caps(struct source *source);
+
 /* The version of libbpf, "v1.1". */
 const char *src_bpf_library(void);
 
