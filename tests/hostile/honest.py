@@ -183,7 +183,7 @@ def check_share(collector, listener, jobs, path, what, kind, first, packet, reco
     name = "%s: a flood%s" % (what, " of connections" if reconnects else "")
     under(collector, name, attack,
           lambda: collector.probe() and len(listener.of(kind, result.get("child"))) >= 0)
-    wait_for(lambda: len(listener.of(kind, result["child"])) >= result["accepted"], 3)
+    wait_for(lambda: len(listener.of(kind, result["child"])) >= result["accepted"], 60)
     found = listener.of(kind, result["child"])
     # The end of a pacer is a row of its own.
     got = len([row for row in found if not (kind == b"p" and row[2][1] & 4)])
