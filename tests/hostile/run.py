@@ -9,8 +9,7 @@ daemon runs under the limits of its unit (root).  After each attack, the daemon 
 serve, must have logged a few lines rather than thousands, and must not have grown much.
 
 Prints PASS, FAIL and SKIP lines for tests/run, then tables with the figures of each attack.
---full makes attacks longer and more of them, one after another; otherwise two parts run at
-a time.  --json writes the rows of the first table.
+--full makes attacks longer and more of them; --json writes the rows of the first table.
 """
 import argparse
 import json
@@ -56,12 +55,11 @@ def check_scheduler(folder):
           file=sys.stderr)
 
 
-# Two lanes: the parts of the second one mostly wait.
-LANES = [
-    [check_scheduler, check_collector, check_honest, check_forged, check_subscribers],
-    [attack_topology, check_topology_daemon, attack_keys, check_events, check_stepped, check_killed_at_a_change,
-     check_pin_of_the_killed, check_killed_often],
-]
+SHORT = [check_scheduler, attack_keys, attack_topology, check_killed_at_a_change,
+         check_pin_of_the_killed, check_collector, check_subscribers, check_events,
+         check_forged]
+# Of longer attacks, and of shares of a processor that a busy machine does not have.
+LONG = [check_honest, check_topology_daemon, check_stepped, check_killed_often]
 
 
 def run_parts(parts):
@@ -82,39 +80,6 @@ def run_parts(parts):
     tell_limits()
 
 
-def run_beside(parts):
-    """Runs the parts in a child; returns its id, and where it writes its figures."""
-    sys.stdout.flush()
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child:
-        os.close(writer)
-        return child, reader
-    os.close(reader)
-    status = 1
-    try:
-        run_parts(parts)
-        status = 0
-    finally:
-        with os.fdopen(writer, "w") as out:
-            json.dump([figures.ROWS, figures.TABLES, FAILED], out)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
-
-
-def take_from(child, reader):
-    with os.fdopen(reader) as source:
-        text = source.read()
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    verdict(status == 0, "all of its parts ran", "status %d" % status)
-    rows, tables, failed = json.loads(text or "[[], {}, []]")
-    FAILED.extend(failed)
-    figures.ROWS.extend(rows)
-    for heads, lines in tables.items():
-        figures.TABLES.setdefault(heads, []).extend(lines)
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--full", action="store_true")
@@ -122,16 +87,8 @@ def main():
     parser.add_argument("part", nargs="*")
     args = parser.parse_args()
     FORM["is_full"] = args.full
-    lanes = [[part for part in lane if not args.part or part.__name__ in args.part]
-             for lane in LANES]
-    if args.full:
-        run_parts(sum(lanes, []))
-    else:
-        beside = run_beside(lanes[1])
-        try:
-            run_parts(lanes[0])
-        finally:
-            take_from(*beside)
+    parts = SHORT + LONG if args.full or args.part else SHORT
+    run_parts([part for part in parts if not args.part or part.__name__ in args.part])
     figures.print_tables()
     if args.json:
         figures.write_json(args.json)
