@@ -37,6 +37,11 @@ run_open_proxy(struct bus_proxy *proxy)
 		(double)counts->bytes / 1e6);
 	if (counts->refused)
 		fprintf(stderr, ", refused %" PRIu64 " connections", counts->refused);
+	if (counts->misnamed + counts->duplicates)
+		fprintf(stderr,
+			", dropped %" PRIu64 " for hosts of other keys and %" PRIu64
+			" of hosts that another sends for",
+			counts->misnamed, counts->duplicates);
 	if (counts->ended)
 		fprintf(stderr, ", ended %" PRIu64 " subscribers", counts->ended);
 	putc('\n', stderr);

@@ -171,6 +171,11 @@ print_counts(const struct recorder *r, const struct bus_counts *counts)
 	if (counts->damaged + counts->foreign)
 		fprintf(stderr, ", %" PRIu64 " damaged, %" PRIu64 " of another version",
 			counts->damaged, counts->foreign);
+	if (counts->misnamed + counts->duplicates)
+		fprintf(stderr,
+			", dropped %" PRIu64 " for hosts of other keys and %" PRIu64
+			" of hosts that another sends for",
+			counts->misnamed, counts->duplicates);
 	if (counts->restarts + counts->reconnects)
 		fprintf(stderr, ", %" PRIu64 " restarts, %" PRIu64 " reconnects",
 			counts->restarts, counts->reconnects);
@@ -193,6 +198,8 @@ print_json(const struct recorder *r, const struct bus_counts *counts, bool inter
 	jsonw_int(&w, "repeated_frames", (int64_t)counts->repeats);
 	jsonw_int(&w, "damaged_frames", (int64_t)counts->damaged);
 	jsonw_int(&w, "foreign_frames", (int64_t)counts->foreign);
+	jsonw_int(&w, "misnamed_frames", (int64_t)counts->misnamed);
+	jsonw_int(&w, "duplicate_frames", (int64_t)counts->duplicates);
 	jsonw_int(&w, "restarts", (int64_t)counts->restarts);
 	jsonw_int(&w, "reconnects", (int64_t)counts->reconnects);
 	jsonw_int(&w, "refused_connections", (int64_t)counts->refused);

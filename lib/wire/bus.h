@@ -12,7 +12,8 @@
  * only to loopback or ipc.  With keys (CURVE, RFC 26) both sides are
  * authenticated: the bound side accepts the public keys of its allow list and no others
  * (it rereads the list when it changes); the connecting side knows the other's public key,
- * 'server.pub'.
+ * 'servers/HOST.pub' or 'server.pub'.  Each key speaks for hosts that are named, and a
+ * connection may use the topics of these hosts only (bus_speakers.h).
  *
  * Only bus_pub_wait() and bus_sub_wait() block (for programs without a loop of their own);
  * daemons join a loop (lib/daemon/loop.h).  At the high-water mark a publisher drops
@@ -93,18 +94,23 @@ const struct bus_pub_counts *bus_pub_counts(struct bus_pub *pub);
 
 struct bus_counts {
 	uint64_t frames, bytes;
-	uint64_t gaps;        /* Frames missing from a sequence. */
-	uint64_t damaged;     /* Messages that were no frame. */
-	uint64_t foreign;     /* Of a version that is not understood. */
-	uint64_t restarts;    /* A sender began anew. */
-	uint64_t repeats;     /* Came twice, and were dropped once. */
-	uint64_t reconnects;  /* A connection was lost and came back. */
-	uint64_t refused;     /* Connections that failed for a wrong key. */
-	uint32_t hosts;       /* Heard of. */
+	uint64_t gaps;       /* Frames missing from a sequence. */
+	uint64_t damaged;    /* Messages that were no frame. */
+	uint64_t foreign;    /* Of a version that is not understood. */
+	uint64_t restarts;   /* A sender began anew. */
+	uint64_t repeats;    /* Came twice, and were dropped once. */
+	uint64_t reconnects; /* A connection was lost and came back. */
+	uint64_t refused;    /* Connections that failed for a wrong key. */
+	uint64_t misnamed;   /* Messages for hosts that their key does not speak for. */
+	uint64_t duplicates; /* Frames of a second sender of a host; with keys. */
+	uint32_t hosts;      /* Heard of. */
 	uint32_t connections; /* That stand; of a bound socket, those ever made. */
 };
 
-/* With keys, the publisher has to be the one of 'server.pub'. */
+/*
+ * With keys, a publisher may name only the hosts that its key speaks for, and a host has one
+ * sender (bus_speakers.h).  -EINVAL for a 'server.pub' without a list of hosts.
+ */
 int bus_sub_open(const char *const *endpoints, size_t n, bool is_bound,
 		 const struct bus_keys *keys, struct bus_sub **ret_sub,
 		 struct err *err);
@@ -155,14 +161,17 @@ struct bus_proxy;
 struct bus_proxy_counts {
 	uint64_t frames, bytes; /* Passed on. */
 	uint64_t refused;       /* Connections, of either side, with a wrong key. */
-	uint64_t ended;         /* The same, for connections. */
+	uint64_t misnamed, duplicates; /* As of subscribers; not passed on. */
+	uint64_t ended;                /* The same, for connections. */
 };
 
 /*
  * Passes everything that 'from' publish on to the subscribers of 'to', and their
  * subscriptions back: one for a rack, for example, so that the central receiver has
  * few connections.  'to' is bound; 'from' is connected to, or bound for publishers
- * that connect.  Plain XSUB and XPUB: frames are not looked into.
+ * that connect.  Plain XSUB and XPUB: frames are not looked into, only topics.  With keys
+ * publishers may name only hosts of theirs; and if 'from' is bound, so that publishers
+ * are on the allow list, so may subscribers.
  */
 int bus_proxy_open(const char *const *from, size_t n, bool is_from_bound,
 		   const char *to, const struct bus_keys *keys,
@@ -175,18 +184,38 @@ const char *bus_proxy_endpoint(const struct bus_proxy *proxy); /* Of 'to'. */
 /* ---- Keys ---------------------------------------------------------------------------- */
 
 /*
- * A directory with 'self.key' (secret, 0600), 'self.pub', 'server.pub' and
- * 'allow/NAME.pub', one key of 40 characters (Z85) a file.
+ * A directory with 'self.key' (secret, 0600), 'self.pub', the keys of clients that may
+ * connect, 'allow/NAME.pub', and of servers to connect to, 'servers/HOST.pub' or, for all
+ * others, 'server.pub'.  A file has one key of 40 characters (Z85), or two: the old one and
+ * the new one.  'NAME.hosts' beside it lists the hosts that it speaks for, by default NAME.
  */
+
+/* What to do if there is a key of that name; a key is never replaced unasked. */
+enum bus_keys_how {
+	BUS_KEYS_FIRST,   /* -EEXIST. */
+	BUS_KEYS_ALSO,    /* Keep it, as the old one of two; -ENOENT without one. */
+	BUS_KEYS_REPLACE, /* Drop it; -ENOENT without one. */
+};
 
 /* Makes a pair; refuses to replace one (-EEXIST). */
 int bus_keys_new(const char *directory, struct err *err);
-/* Adds a public key (Z85 text) under a name to the allow list; -EEXIST as above. */
+/*
+ * Makes the next pair, 'next.key' and 'next.pub', or finds the one that was made, and
+ * returns its public key; bus_keys_rotated() puts it in the place of our own.
+ */
+int bus_keys_rotate(const char *directory, char ret_z85[41], struct err *err);
+int bus_keys_rotated(const char *directory, struct err *err);
+/*
+ * Adds a public key (Z85 text) under a name to the allow list.  'hosts': names and patterns
+ * divided by commas or blanks; NULL: as they are, or by default the name.  -EEXIST also
+ * for a key that is there under another name.
+ */
 int bus_keys_allow(const char *directory, const char *name, const char *z85,
-		   struct err *err);
-/* Sets the public key of the side to connect to; -EEXIST as above. */
-int bus_keys_server(const char *directory, const char *z85, struct err *err);
-/* -EACCES for a secret that others can read. */
+		   const char *hosts, enum bus_keys_how how, struct err *err);
+/* The same for a server: of the endpoints with this host, or with NULL of all others. */
+int bus_keys_server(const char *directory, const char *host, const char *z85,
+		    const char *hosts, enum bus_keys_how how, struct err *err);
+/* -EACCES for a secret that others can read; -EINVAL for a key with two names. */
 int bus_keys_load(const char *directory, struct bus_keys **ret_keys, struct err *err);
 void bus_keys_free(struct bus_keys *keys); /* Accepts NULL; wipes the secret. */
 

@@ -23,6 +23,8 @@
 /* The allow list is not read more often. */
 #define READ_AGAIN_NS INT64_C(1000000000)
 
+#define MAX_SOCKETS 8192
+
 int
 bus_context_init(struct bus_context *context, const struct bus_keys *keys,
 		 struct err *err)
@@ -38,6 +40,8 @@ bus_context_init(struct bus_context *context, const struct bus_keys *keys,
 		err_set(err, NULL, 0, 0, "this libzmq was built without CURVE");
 		return -ENOTSUP;
 	}
+	/* One for each key of a server (bus_inputs.h), each with two for its events. */
+	zmq_ctx_set(context->zmq, ZMQ_MAX_SOCKETS, MAX_SOCKETS);
 	context->keys = bus_keys_copy(keys);
 	context->keys_read_ns = clk_monotonic_ns();
 	/* ROUTER instead of REP: an invalid request blocks nothing. */
@@ -62,25 +66,35 @@ bus_context_fini(struct bus_context *context)
 	*context = (struct bus_context){ 0 };
 }
 
-/* The keys of the directory, at most a second old. */
-static const char *
-name_of_key(struct bus_context *context, const char *z85)
+/* By the keys of the directory, at most a second old. */
+static bool
+is_allowed(struct bus_context *context, const char *z85)
 {
 	int64_t now_ns = clk_monotonic_ns();
+	struct err err;
 
 	if (now_ns - context->keys_read_ns >= READ_AGAIN_NS) {
 		context->keys_read_ns = now_ns;
-		bus_keys_reload(context->keys);
+		if (bus_keys_reload(context->keys, &err) < 0)
+			log_limited(&context->keys->said, now_ns, LOG_LEVEL_ERR, "bus",
+				    "%s: %s; keys stay as they were", err.file,
+				    err.text);
 	}
-	return bus_keys_name(context->keys, z85);
+	if (!bus_keys_client(context->keys, z85))
+		bus_keys_refresh(context->keys); /* It may just have been added. */
+	return bus_keys_client(context->keys, z85) != NULL;
 }
 
+/*
+ * 'z85' goes into the metadata of all messages of the connection (User-Id, see
+ * bus_connections.h); NULL: it is refused.
+ */
 static void
 answer(struct bus_context *context, const uint8_t *peer, size_t peer_n,
-       const uint8_t *id, size_t id_n, const char *name)
+       const uint8_t *id, size_t id_n, const char *z85)
 {
-	const char *parts[] = { name ? "200" : "400", name ? "OK" : "not allowed",
-				name ? name : "", "" };
+	const char *parts[] = { z85 ? "200" : "400", z85 ? "OK" : "not allowed",
+				z85 ? z85 : "", "" };
 
 	zmq_send(context->gate, peer, peer_n, ZMQ_SNDMORE | ZMQ_DONTWAIT);
 	zmq_send(context->gate, "", 0, ZMQ_SNDMORE | ZMQ_DONTWAIT);
@@ -98,7 +112,7 @@ serve_gate(struct bus_context *context)
 	uint8_t parts[2 + ZAP_PARTS][ZAP_MAX_PART] = { 0 };
 	size_t sizes[2 + ZAP_PARTS] = { 0 }, n = 0;
 	char z85[BUS_Z85_CHARS + 1];
-	const char *name = NULL;
+	bool is_in = false;
 	int more = 1;
 	size_t more_size = sizeof more;
 
@@ -120,15 +134,21 @@ serve_gate(struct bus_context *context)
 		return true;
 	if (n == 2 + ZAP_PARTS && sizes[7] == 5 && memcmp(parts[7], "CURVE", 5) == 0 &&
 	    sizes[8] == BUS_KEY_BYTES && zmq_z85_encode(z85, parts[8], BUS_KEY_BYTES))
-		name = name_of_key(context, z85);
-	context->turned_away += name == NULL;
-	answer(context, parts[0], sizes[0], parts[3], sizes[3], name);
+		is_in = is_allowed(context, z85);
+	context->turned_away += !is_in;
+	answer(context, parts[0], sizes[0], parts[3], sizes[3], is_in ? z85 : NULL);
 	return true;
 }
 
 void
 bus_context_serve(struct bus_context *context)
 {
+	int64_t now_ns = clk_monotonic_ns();
+
+	if (context->keys && now_ns - context->keys_refreshed_ns >= READ_AGAIN_NS) {
+		context->keys_refreshed_ns = now_ns;
+		bus_keys_refresh(context->keys);
+	}
 	while (context->gate && serve_gate(context))
 		continue;
 }

@@ -5,101 +5,28 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <zmq.h>
 
+#include "lib/base/clk.h"
 #include "lib/base/err.h"
+#include "lib/base/file.h"
 #include "lib/base/log.h"
 #include "lib/base/sort.h"
+#include "lib/base/strbuf.h"
 #include "lib/wire/bus.h"
-#include "lib/wire/tele.h"
 
-#define MAX_ALLOWED 65536
+#define MAX_KEYS        65536
+#define MAX_HOSTS_BYTES 65536 /* Of one list of hosts. */
 
-/* ---- Files ----------------------------------------------------------------------- */
+/* Two changes within this time may leave a folder with the same time stamp. */
+#define STAMP_US 100000
 
-/* Reads a key from a file of one line.  A secret key must be private to its user. */
-static int
-read_key(const char *path, bool is_secret, char ret_z85[BUS_Z85_CHARS + 1],
-	 struct err *err)
-{
-	/* O_NONBLOCK: the name may be that of a pipe without a writer. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	char text[BUS_Z85_CHARS + 3];
-	struct stat status;
-	ssize_t n;
-	int error;
-
-	if (fd < 0) {
-		error = err_set_errno(err, path, errno, "cannot open");
-		if (error == -EACCES)
-			err_append(err,
-				   "; keys must belong to the user that uses them: "
-				   "'chown' the directory and what is in it");
-		return error;
-	}
-	if (is_secret && (fstat(fd, &status) < 0 || (status.st_mode & 077))) {
-		close(fd);
-		err_set(err, path, 0, 0,
-			"is a secret that others can read; 'chmod 600' it, or make a new "
-			"pair if they may have");
-		return -EACCES;
-	}
-	n = read(fd, text, sizeof text - 1);
-	error = errno;
-	close(fd);
-	if (n < 0)
-		return err_set_errno(err, path, error, "cannot read");
-	while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r'))
-		n--;
-	text[n] = '\0';
-	error = bus_key_check(text);
-	if (error)
-		err_set(err, path, 0, 0,
-			"holds no key: expected a line of %d characters",
-			BUS_Z85_CHARS);
-	else
-		memcpy(ret_z85, text, BUS_Z85_CHARS + 1);
-	explicit_bzero(text, sizeof text);
-	return error;
-}
-
-static int
-write_key(const char *path, const char *z85, mode_t mode, struct err *err)
-{
-	char line[BUS_Z85_CHARS + 2];
-	int fd, error = 0;
-
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-	if (fd < 0) {
-		error = -errno;
-		if (error == -EEXIST)
-			err_set(err, path, 0, 0,
-				"is there already; a key is never replaced, remove it "
-				"yourself");
-		else
-			err_set_errno(err, path, error, "cannot create");
-		return error;
-	}
-	snprintf(line, sizeof line, "%s\n", z85);
-	if (write(fd, line, strlen(line)) != (ssize_t)strlen(line) || fsync(fd) < 0)
-		error = errno ? -errno : -EIO;
-	explicit_bzero(line, sizeof line);
-	if (close(fd) < 0 && !error)
-		error = -errno;
-	return error ? err_set_errno(err, path, error, "cannot write") : 0;
-}
-
-static int
-make_directory(const char *path, struct err *err)
-{
-	if (mkdir(path, 0755) < 0 && errno != EEXIST)
-		return err_set_errno(err, path, errno, "cannot make the directory");
-	return 0;
-}
+/* ---- Keys ------------------------------------------------------------------------ */
 
 int
 bus_key_check(const char *z85)
@@ -118,38 +45,8 @@ bus_key_check(const char *z85)
 	return error;
 }
 
-/* ---- Our own pair ---------------------------------------------------------------- */
-
-int
-bus_keys_new(const char *directory, struct err *err)
-{
-	char public[BUS_Z85_CHARS + 1], secret[BUS_Z85_CHARS + 1];
-	char *secret_path = xasprintf("%s/self.key", directory);
-	char *public_path = xasprintf("%s/self.pub", directory);
-	int error = make_directory(directory, err);
-
-	if (error < 0)
-		goto out;
-	if (zmq_curve_keypair(public, secret) < 0) {
-		err_set(err, NULL, 0, 0, "this libzmq was built without CURVE");
-		error = -ENOTSUP;
-		goto out;
-	}
-	error = write_key(secret_path, secret, 0600, err);
-	if (!error)
-		error = write_key(public_path, public, 0644, err);
-out:
-	explicit_bzero(secret, sizeof secret);
-	free(secret_path);
-	free(public_path);
-	return error;
-}
-
-/* ---- Keys of others -------------------------------------------------------------- */
-
-/* Names are used as file names: letters, digits, inner dots, dashes, underscores. */
-static bool
-is_file_name(const char *name)
+bool
+bus_key_is_name(const char *name)
 {
 	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				"0123456789._-");
@@ -158,118 +55,411 @@ is_file_name(const char *name)
 	       name[0] != '-';
 }
 
+/* Splits 'text' into keys; returns their number, or -EINVAL. */
 static int
-put_public(const char *directory, const char *folder, const char *name, const char *z85,
-	   struct err *err)
+split_keys(char *text, int max, char ret_z85[BUS_KEYS_EACH][BUS_Z85_CHARS + 1])
 {
-	char *in =
-		xasprintf("%s%s%s", directory, folder ? "/" : "", folder ? folder : "");
-	char *path = xasprintf("%s/%s.pub", in, name);
-	int error = 0;
+	int n = 0;
 
-	if (bus_key_check(z85) < 0)
-		error = err_set(
-			err, NULL, 0, 0,
-			"'%s' is not a public key: expected the %d characters that "
-			"'antiphase keys new' prints",
-			z85, BUS_Z85_CHARS);
-	if (!error)
-		error = make_directory(directory, err);
-	if (!error)
-		error = make_directory(in, err);
-	if (!error)
-		error = write_key(path, z85, 0644, err);
-	free(path);
-	free(in);
-	return error;
+	for (char *line = text; *line; n++) {
+		size_t length = strcspn(line, "\r\n");
+		char *next = line + length + strspn(line + length, "\r\n");
+
+		line[length] = '\0';
+		if (n == max || bus_key_check(line) < 0)
+			return -EINVAL;
+		memcpy(ret_z85[n], line, BUS_Z85_CHARS + 1);
+		line = next;
+	}
+	return n ? n : -EINVAL;
 }
 
 int
-bus_keys_allow(const char *directory, const char *name, const char *z85,
-	       struct err *err)
+bus_keys_read(const char *path, bool is_secret,
+	      char ret_z85[BUS_KEYS_EACH][BUS_Z85_CHARS + 1], struct err *err)
 {
-	if (!is_file_name(name))
-		return err_set(
-			err, NULL, 0, 0,
-			"'%s' is not a valid name for a key: expected up to %d letters, "
-			"digits, '.', '_' or '-'",
-			name, BUS_KEY_NAME);
-	return put_public(directory, "allow", name, z85, err);
+	/* O_NONBLOCK: the name may be that of a pipe without a writer. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	char text[BUS_KEYS_EACH * (BUS_Z85_CHARS + 2) + 2];
+	struct stat status;
+	ssize_t n;
+	int r;
+
+	if (fd < 0) {
+		r = err_set_errno(err, path, errno, "cannot open");
+		if (r == -EACCES)
+			err_append(err,
+				   "; keys must belong to the user that uses them: "
+				   "'chown' the directory and what is in it");
+		return r;
+	}
+	if (is_secret && (fstat(fd, &status) < 0 || (status.st_mode & 077))) {
+		close(fd);
+		err_set(err, path, 0, 0,
+			"is a secret that others can read; 'chmod 600' it, or make a new "
+			"pair if they may have");
+		return -EACCES;
+	}
+	n = read(fd, text, sizeof text - 1);
+	r = errno;
+	close(fd);
+	if (n < 0)
+		return err_set_errno(err, path, r, "cannot read");
+	text[n] = '\0';
+	r = split_keys(text, is_secret ? 1 : BUS_KEYS_EACH, ret_z85);
+	if (r < 0)
+		err_set(err, path, 0, 0,
+			"holds no key: expected a line of %d characters%s",
+			BUS_Z85_CHARS, is_secret ? "" : ", or two");
+	explicit_bzero(text, sizeof text);
+	return r;
 }
 
-int
-bus_keys_server(const char *directory, const char *z85, struct err *err)
+/* ---- Lists ----------------------------------------------------------------------- */
+
+static void
+free_list(bus_known_list *list)
 {
-	return put_public(directory, NULL, "server", z85, err);
+	for (size_t i = 0; i < list->n; i++)
+		free(list->items[i].hosts);
+	vec_free(list);
+}
+
+static bus_known_list
+copy_list(const bus_known_list *list)
+{
+	bus_known_list copy = VEC_EMPTY;
+
+	for (size_t i = 0; i < list->n; i++) {
+		struct bus_known known = list->items[i];
+
+		if (known.hosts)
+			known.hosts = xstrdup(known.hosts);
+		vec_push(&copy, known);
+	}
+	return copy;
 }
 
 static int
 by_name(const void *a, const void *b)
 {
-	const struct bus_allowed *x = a, *y = b;
+	const struct bus_known *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
 
-	return strcmp(x->name, y->name);
+	return order ? order : x->number - y->number;
+}
+
+static int
+by_key(const void *a, const void *b)
+{
+	const struct bus_known *const *x = a, *const *y = b;
+	int order = strcmp((*x)->z85, (*y)->z85);
+
+	return order ? order : strcmp((*x)->name, (*y)->name);
+}
+
+/* The patterns of a list of hosts, divided by single blanks: words of lines without '#'. */
+static int
+read_hosts(const char *path, char **ret_hosts, struct err *err)
+{
+	struct strbuf hosts = STRBUF_EMPTY;
+	char *text, *at;
+	size_t length;
+	int error = file_read(path, MAX_HOSTS_BYTES, &text, &length, err);
+
+	if (error < 0) {
+		*ret_hosts = NULL;
+		return error == -ENOENT ? 0 : error;
+	}
+	for (at = text; *(at += strspn(at, ", \t\r\n"));) {
+		size_t n = strcspn(at, *at == '#' ? "\n" : ", \t\r\n");
+
+		if (*at != '#' && hosts.length)
+			strbuf_add(&hosts, " ", 1);
+		if (*at != '#')
+			strbuf_add(&hosts, at, n);
+		at += n;
+	}
+	free(text);
+	*ret_hosts = xstrdup(hosts.text);
+	strbuf_free(&hosts);
+	return 0;
+}
+
+/* Adds the keys of FOLDER/FILE.pub under a name. */
+static int
+add_keys(bus_known_list *list, const char *folder, const char *file, const char *name,
+	 struct err *err)
+{
+	char *path = xasprintf("%s/%s.pub", folder, file), *hosts = NULL;
+	char *hosts_path = xasprintf("%s/%s.hosts", folder, file);
+	char z85[BUS_KEYS_EACH][BUS_Z85_CHARS + 1];
+	int n = bus_keys_read(path, false, z85, err), error = n < 0 ? n : 0;
+
+	if (!error)
+		error = read_hosts(hosts_path, &hosts, err);
+	for (int i = 0; i < n && !error; i++) {
+		struct bus_known known = { .number = i,
+					   .hosts = hosts ? xstrdup(hosts) : NULL };
+
+		strcpy(known.name, name);
+		strcpy(known.z85, z85[i]);
+		vec_push(list, known);
+	}
+	free(hosts);
+	free(path);
+	free(hosts_path);
+	return error;
 }
 
 /*
- * Reads 'allow/'.  A file without a key allows no one and is named in the log:
+ * Adds the keys of a folder.  A file without a key is named in the log and passed over:
  * one bad file must not lock out all others.
  */
 static int
-read_allowed(struct bus_keys *keys, struct err *err)
+add_folder(struct bus_keys *keys, bus_known_list *list, const char *folder,
+	   struct err *err)
 {
-	char *folder = xasprintf("%s/allow", keys->directory);
 	DIR *dir = opendir(folder);
 	struct dirent *entry;
 
-	if (!dir) {
-		int error = errno;
-
-		if (error == ENOENT)
-			keys->allowed.n = 0;
-		else
-			err_set_errno(err, folder, error, "cannot read the directory");
-		free(folder);
-		return error == ENOENT ? 0 : -error;
-	}
-	keys->allowed.n = 0;
-	while ((entry = readdir(dir)) && keys->allowed.n < MAX_ALLOWED) {
-		struct bus_allowed allowed = { 0 };
+	if (!dir)
+		return errno == ENOENT ? 0
+				       : err_set_errno(err, folder, errno,
+						       "cannot read the directory");
+	while ((entry = readdir(dir)) && list->n < MAX_KEYS) {
 		size_t length = strlen(entry->d_name);
+		char name[BUS_KEY_NAME + 1] = "";
 		struct err why;
-		char *path;
 
 		if (length < 5 || length - 4 > BUS_KEY_NAME ||
 		    strcmp(entry->d_name + length - 4, ".pub") != 0)
 			continue;
-		memcpy(allowed.name, entry->d_name, length - 4);
-		path = xasprintf("%s/%s", folder, entry->d_name);
-		if (read_key(path, false, allowed.z85, &why) == 0)
-			vec_push(&keys->allowed, allowed);
-		else
-			log_warn("bus", "%s: %s", path, why.text);
-		free(path);
+		memcpy(name, entry->d_name, length - 4);
+		if (bus_key_is_name(name) &&
+		    add_keys(list, folder, name, name, &why) < 0)
+			log_limited(&keys->said, clk_monotonic_ns(), LOG_LEVEL_WARN,
+				    "bus", "%s/%s: %s", folder, entry->d_name,
+				    why.text);
 	}
 	closedir(dir);
-	free(folder);
-	sort_items(keys->allowed.items, keys->allowed.n, by_name);
+	sort_items(list->items, list->n, by_name);
 	return 0;
 }
 
-int
-bus_keys_reload(struct bus_keys *keys)
+static bus_known_order
+sorted_by_key(const bus_known_list *list)
 {
-	return read_allowed(keys, NULL);
+	bus_known_order order = VEC_EMPTY;
+
+	for (size_t i = 0; i < list->n; i++)
+		vec_push(&order, &list->items[i]);
+	sort_items(order.items, order.n, by_key);
+	return order;
 }
 
-const char *
-bus_keys_name(const struct bus_keys *keys, const char *z85)
+/* A key that two names have would make one of them speak for the other. */
+static int
+check_names(const bus_known_list *list, const char *folder, struct err *err)
 {
-	for (size_t i = 0; i < keys->allowed.n; i++) {
-		if (strcmp(keys->allowed.items[i].z85, z85) == 0)
-			return keys->allowed.items[i].name;
+	bus_known_order order = sorted_by_key(list);
+	int error = 0;
+
+	for (size_t i = 1; i < order.n && !error; i++) {
+		const struct bus_known *a = order.items[i - 1], *b = order.items[i];
+
+		if (strcmp(a->z85, b->z85) != 0 || strcmp(a->name, b->name) == 0)
+			continue;
+		error = err_set(err, folder, 0, 0,
+				"%s.pub and %s.pub hold the same key: make a pair for "
+				"each, or remove one and list its hosts in %s.hosts",
+				a->name, b->name, a->name);
+	}
+	vec_free(&order);
+	return error;
+}
+
+static bool
+is_same(const bus_known_list *a, const bus_known_list *b)
+{
+	for (size_t i = 0; i < a->n && a->n == b->n; i++) {
+		const struct bus_known *x = &a->items[i], *y = &b->items[i];
+
+		if (strcmp(x->name, y->name) != 0 || strcmp(x->z85, y->z85) != 0 ||
+		    !x->hosts != !y->hosts ||
+		    (x->hosts && strcmp(x->hosts, y->hosts) != 0))
+			return false;
+	}
+	return a->n == b->n;
+}
+
+/* The times of last change of the folders; zero without one. */
+static void
+stamps(const struct bus_keys *keys, struct timespec ret_changed[2])
+{
+	static const char *const folders[] = { "allow", "servers" };
+
+	for (int i = 0; i < 2; i++) {
+		char *path = xasprintf("%s/%s", keys->directory, folders[i]);
+		struct stat status;
+
+		ret_changed[i] = stat(path, &status) == 0 ? status.st_mtim
+							  : (struct timespec){ 0 };
+		free(path);
+	}
+}
+
+static int
+read_lists(struct bus_keys *keys, bus_known_list *allowed, bus_known_list *servers,
+	   struct err *err)
+{
+	char *allow = xasprintf("%s/allow", keys->directory);
+	char *known = xasprintf("%s/servers", keys->directory);
+	char *server = xasprintf("%s/server.pub", keys->directory);
+	int error = add_folder(keys, allowed, allow, err);
+
+	if (!error)
+		error = check_names(allowed, allow, err);
+	if (!error)
+		error = add_folder(keys, servers, known, err);
+	if (!error)
+		error = check_names(servers, known, err);
+	if (!error && access(server, F_OK) == 0)
+		error = add_keys(servers, keys->directory, "server", "", err);
+	sort_items(servers->items, servers->n, by_name);
+	free(allow);
+	free(known);
+	free(server);
+	return error;
+}
+
+int
+bus_keys_reload(struct bus_keys *keys, struct err *err)
+{
+	bus_known_list allowed = VEC_EMPTY, servers = VEC_EMPTY;
+	int error;
+
+	stamps(keys, keys->changed);
+	error = read_lists(keys, &allowed, &servers, err);
+	if (error < 0) {
+		free_list(&allowed);
+		free_list(&servers);
+		return error;
+	}
+	keys->generation += !is_same(&keys->allowed, &allowed) ||
+			    !is_same(&keys->servers, &servers);
+	free_list(&keys->allowed);
+	free_list(&keys->servers);
+	vec_free(&keys->by_key);
+	keys->allowed = allowed;
+	keys->servers = servers;
+	keys->by_key = sorted_by_key(&keys->allowed);
+	return 0;
+}
+
+static bool
+is_recent(const struct timespec *stamp)
+{
+	int64_t us = (int64_t)stamp->tv_sec * 1000000 + stamp->tv_nsec / 1000;
+	int64_t age_us = clk_wall_us() - us;
+
+	return us && age_us < STAMP_US && age_us > -STAMP_US;
+}
+
+void
+bus_keys_refresh(struct bus_keys *keys)
+{
+	struct timespec changed[2];
+	struct err err;
+
+	stamps(keys, changed);
+	if (memcmp(changed, keys->changed, sizeof changed) == 0)
+		return;
+	if (bus_keys_reload(keys, &err) < 0)
+		log_limited(&keys->said, clk_monotonic_ns(), LOG_LEVEL_ERR, "bus",
+			    "%s: %s; keys stay as they were", err.file, err.text);
+	/* It may change once more without a later stamp. */
+	for (int i = 0; i < 2; i++)
+		if (is_recent(&keys->changed[i]))
+			keys->changed[i] = (struct timespec){ 0 };
+}
+
+/* ---- Questions ------------------------------------------------------------------- */
+
+const struct bus_known *
+bus_keys_client(const struct bus_keys *keys, const char *z85)
+{
+	size_t low = 0, high = keys->by_key.n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = strcmp(keys->by_key.items[middle]->z85, z85);
+
+		if (order == 0)
+			return keys->by_key.items[middle];
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
 	}
 	return NULL;
+}
+
+const struct bus_known *
+bus_keys_server_key(const struct bus_keys *keys, const char *name, unsigned number)
+{
+	const struct bus_known *first = NULL;
+	unsigned n = 0;
+
+	for (size_t i = 0; i < keys->servers.n; i++) {
+		const struct bus_known *known = &keys->servers.items[i];
+
+		if (strcmp(known->name, name) != 0)
+			continue;
+		if (!first)
+			first = known;
+		n++;
+	}
+	return first ? first + number % n : NULL;
+}
+
+void
+bus_keys_server_name(const struct bus_keys *keys, const char *endpoint,
+		     char ret_name[BUS_KEY_NAME + 1])
+{
+	const char *host = strncmp(endpoint, "tcp://", 6) == 0 ? endpoint + 6 : "";
+	const char *colon = strrchr(host, ':');
+	size_t n = colon ? (size_t)(colon - host) : 0;
+
+	if (n > BUS_KEY_NAME)
+		n = 0;
+	memcpy(ret_name, host, n);
+	ret_name[n] = '\0';
+	if (!bus_keys_server_key(keys, ret_name, 0))
+		ret_name[0] = '\0';
+}
+
+bool
+bus_known_speaks_for(const struct bus_known *known, const char *host)
+{
+	const char *at = known->hosts;
+
+	if (!at)
+		return host && strcmp(known->name, host) == 0;
+	while (*(at += strspn(at, " "))) {
+		char pattern[BUS_KEY_NAME + 1];
+		size_t n = strcspn(at, " ");
+
+		if (n < sizeof pattern) {
+			memcpy(pattern, at, n);
+			pattern[n] = '\0';
+			if (strcmp(pattern, "*") == 0 ||
+			    (host && fnmatch(pattern, host, 0) == 0))
+				return true;
+		}
+		at += n;
+	}
+	return false;
 }
 
 /* ---- All keys -------------------------------------------------------------------- */
@@ -279,28 +469,24 @@ bus_keys_load(const char *directory, struct bus_keys **ret_keys, struct err *err
 {
 	struct bus_keys *keys = xcalloc(1, sizeof *keys);
 	char *secret_path = xasprintf("%s/self.key", directory);
-	char *server_path = xasprintf("%s/server.pub", directory);
+	char z85[BUS_KEYS_EACH][BUS_Z85_CHARS + 1];
 	int error;
 
 	keys->directory = xstrdup(directory);
-	error = read_key(secret_path, true, keys->secret, err);
+	error = bus_keys_read(secret_path, true, z85, err);
 	if (error == -ENOENT)
 		err_append(err, "; 'antiphase keys new' makes a pair of keys");
 	if (error < 0)
 		goto out;
+	memcpy(keys->secret, z85[0], sizeof keys->secret);
+	explicit_bzero(z85, sizeof z85);
 	if (zmq_curve_public(keys->public, keys->secret) < 0) {
 		error = err_set(err, secret_path, 0, 0, "holds no secret key");
 		goto out;
 	}
-	if (access(server_path, F_OK) == 0) {
-		error = read_key(server_path, false, keys->server, err);
-		if (error < 0)
-			goto out;
-	}
-	error = read_allowed(keys, err);
+	error = bus_keys_reload(keys, err);
 out:
 	free(secret_path);
-	free(server_path);
 	if (error < 0)
 		bus_keys_free(keys);
 	else
@@ -314,9 +500,9 @@ bus_keys_copy(const struct bus_keys *keys)
 	struct bus_keys *copy = xmemdup(keys, 1, sizeof *keys);
 
 	copy->directory = xstrdup(keys->directory);
-	copy->allowed.items = xmemdup(keys->allowed.items, keys->allowed.n,
-				      sizeof keys->allowed.items[0]);
-	copy->allowed.capacity = keys->allowed.n;
+	copy->allowed = copy_list(&keys->allowed);
+	copy->servers = copy_list(&keys->servers);
+	copy->by_key = sorted_by_key(&copy->allowed);
 	return copy;
 }
 
@@ -325,7 +511,9 @@ bus_keys_free(struct bus_keys *keys)
 {
 	if (!keys)
 		return;
-	vec_free(&keys->allowed);
+	free_list(&keys->allowed);
+	free_list(&keys->servers);
+	vec_free(&keys->by_key);
 	free(keys->directory);
 	explicit_bzero(keys, sizeof *keys);
 	free(keys);

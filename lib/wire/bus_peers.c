@@ -3,42 +3,36 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
-
-#include <zmq.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
 #include "lib/base/log.h"
-#include "lib/base/vec.h"
-#include "lib/wire/bus_descriptors.h"
+#include "lib/base/utf8.h"
+#include "lib/wire/bus_connections.h"
 #include "lib/wire/bus_socket.h"
+#include "lib/wire/bus_speakers.h"
 #include "lib/wire/bus_subscriptions.h"
 #include "lib/wire/bus_topic.h"
-
-/* Ended connections are looked for this often. */
-#define SWEEP_NS INT64_C(1000000000)
-
-/*
- * A connection.  Descriptors are reused; the address of the metadata that ZeroMQ attaches
- * to all of its messages is not, as long as one of them is kept.
- */
-struct peer {
-	struct bus_part first; /* Its first message, which keeps the metadata. */
-	const char *metadata;  /* In there. */
-	int fd;
-	ino_t inode; /* Of the socket; 0: it was closed already. */
-	struct bus_subscriber *subscriber;
-};
 
 struct bus_peers {
 	struct bus_socket *socket; /* Borrowed. */
 	struct bus_subscriptions *subscriptions;
-	VEC(struct peer *) by_fd; /* NULL: none. */
-	int64_t swept_ns;
+	struct bus_connections connections; /* 'of': their bus_subscriber. */
+	bool is_strict;
 	uint64_t n_ended;
-	struct log_limit said;
+	struct log_limit said, strange_said;
 };
+
+/* ---- Connections ----------------------------------------------------------------- */
+
+static void
+forget(void *ctx, struct bus_connection *connection)
+{
+	struct bus_peers *peers = ctx;
+
+	if (connection->of)
+		bus_subscriptions_disconnect(peers->subscriptions, connection->of);
+}
 
 struct bus_peers *
 bus_peers_new(struct bus_socket *s, size_t max_bytes)
@@ -47,18 +41,14 @@ bus_peers_new(struct bus_socket *s, size_t max_bytes)
 
 	peers->socket = s;
 	peers->subscriptions = bus_subscriptions_new(max_bytes / 4, max_bytes);
+	bus_connections_init(&peers->connections, forget, peers);
 	return peers;
 }
 
-/* ---- Connections ----------------------------------------------------------------- */
-
-static void
-forget(struct bus_peers *peers, struct peer *peer)
+void
+bus_peers_be_strict(struct bus_peers *peers)
 {
-	peers->by_fd.items[peer->fd] = NULL;
-	bus_subscriptions_disconnect(peers->subscriptions, peer->subscriber);
-	bus_part_fini(&peer->first);
-	free(peer);
+	peers->is_strict = true;
 }
 
 void
@@ -66,88 +56,80 @@ bus_peers_free(struct bus_peers *peers)
 {
 	if (!peers)
 		return;
-	for (size_t i = 0; i < peers->by_fd.n; i++)
-		if (peers->by_fd.items[i])
-			forget(peers, peers->by_fd.items[i]);
-	vec_free(&peers->by_fd);
+	bus_connections_fini(&peers->connections);
 	bus_subscriptions_free(peers->subscriptions);
 	free(peers);
 }
 
-static void
-sweep(struct bus_peers *peers)
-{
-	for (size_t i = 0; i < peers->by_fd.n; i++) {
-		struct peer *peer = peers->by_fd.items[i];
-
-		if (peer && bus_descriptors_inode(peer->fd) != peer->inode)
-			forget(peers, peer);
-	}
-}
-
 /* The connection of a message; NULL: ZeroMQ itself sent it, at the end of one. */
-static struct peer *
+static struct bus_connection *
 peer_of(struct bus_peers *peers, struct bus_part *part)
 {
-	const char *metadata = bus_part_metadata(part);
-	int fd = bus_part_fd(part);
-	struct peer *peer;
+	struct bus_connection *peer =
+		bus_connections_of(&peers->connections, part, peers->socket->is_bound);
 
-	if (!metadata || fd < 0)
-		return NULL;
-	while (peers->by_fd.n <= (size_t)fd)
-		vec_push(&peers->by_fd, NULL);
-	peer = peers->by_fd.items[fd];
-	if (peer && peer->metadata == metadata)
-		return peer;
-	if (peer)
-		forget(peers, peer);
-	peer = xcalloc(1, sizeof *peer);
-	bus_part_init(&peer->first);
-	bus_part_copy(&peer->first, part);
-	peer->metadata = metadata;
-	peer->fd = fd;
-	peer->inode = bus_descriptors_inode(fd);
-	peer->subscriber = bus_subscriptions_connect(peers->subscriptions);
-	peers->by_fd.items[fd] = peer;
+	if (peer && !peer->of)
+		peer->of = bus_subscriptions_connect(peers->subscriptions);
 	return peer;
 }
 
-/*
- * Shuts the connection down; ZeroMQ notices and closes it.  The inode shows that the
- * descriptor is still that of this connection.
- */
 static void
 end(struct bus_peers *peers, const struct bus_subscriber *subscriber, const char *why)
 {
-	for (size_t i = 0; i < peers->by_fd.n; i++) {
-		struct peer *peer = peers->by_fd.items[i];
+	for (size_t i = 0; i < peers->connections.by_fd.n; i++) {
+		struct bus_connection *peer = peers->connections.by_fd.items[i];
 
-		if (!peer || peer->subscriber != subscriber)
+		if (!peer || peer->of != subscriber)
 			continue;
-		if (!peer->inode || bus_descriptors_inode(peer->fd) != peer->inode)
+		if (!bus_connection_end(peer))
 			return;
 		peers->n_ended++;
 		log_limited(&peers->said, clk_monotonic_ns(), LOG_LEVEL_WARN, "bus",
 			    "%s: the connection of %s is ended: %s",
 			    peers->socket->endpoint, peer->metadata, why);
-		shutdown(peer->fd, SHUT_RDWR);
 		return;
 	}
+}
+
+/*
+ * Ends the connection of a client that subscribes to what is for other hosts.  ZeroMQ has
+ * added the subscription, so a message that was being sent may still reach it.
+ */
+static void
+check_names(struct bus_peers *peers, const struct bus_connection *peer,
+	    const char *prefix, size_t n)
+{
+	const struct bus_keys *keys = peers->socket->context->keys;
+	const struct bus_known *known =
+		keys && peer->key[0] ? bus_keys_client(keys, peer->key) : NULL;
+	char shown[BUS_MAX_SUBSCRIPTION + 1];
+
+	if (keys && peer->key[0] && !known) /* Its key was taken off the list. */
+		bus_connection_end(peer);
+	if (!known || bus_may_hear(known, prefix, n, peers->is_strict) ||
+	    !bus_connection_end(peer))
+		return;
+	memcpy(shown, prefix, n);
+	shown[n] = '\0';
+	utf8_disarm(shown, 0);
+	peers->n_ended++;
+	log_limited(&peers->strange_said, clk_monotonic_ns(), LOG_LEVEL_WARN, "bus",
+		    "%s: the connection of %s is ended: it subscribes to '%s', and its "
+		    "key '%s' does not speak for that host; if it should, list it in "
+		    "allow/%s.hosts",
+		    peers->socket->endpoint, peer->metadata, shown, known->name,
+		    known->name);
 }
 
 void
 bus_peers_serve(struct bus_peers *peers)
 {
-	int64_t now_ns = clk_monotonic_ns();
 	const struct bus_subscriber *subscriber;
 	const char *why;
 
-	if (now_ns - peers->swept_ns >= SWEEP_NS) {
-		peers->swept_ns = now_ns;
-		sweep(peers);
+	if (bus_connections_serve(&peers->connections, peers->socket->context->keys,
+				  clk_monotonic_ns()))
 		bus_subscriptions_second(peers->subscriptions);
-	}
 	while ((subscriber = bus_subscriptions_excess(peers->subscriptions, &why)))
 		end(peers, subscriber, why);
 }
@@ -158,7 +140,7 @@ bus_peers_serve(struct bus_peers *peers)
 static bool
 take(struct bus_peers *peers, struct bus_part *part)
 {
-	struct peer *peer = peer_of(peers, part);
+	struct bus_connection *peer = peer_of(peers, part);
 	const char *bytes = (const char *)bus_part_bytes(part);
 	size_t n = bus_part_size(part);
 	bool is_ours = n && n - 1 <= BUS_MAX_SUBSCRIPTION && !(bytes[0] & ~1);
@@ -166,10 +148,12 @@ take(struct bus_peers *peers, struct bus_part *part)
 	if (!peer)
 		return is_ours && !bytes[0] &&
 		       bus_subscriptions_drop(peers->subscriptions, bytes + 1, n - 1);
+	if (is_ours && bytes[0])
+		check_names(peers, peer, bytes + 1, n - 1);
 	if (is_ours)
 		return (bytes[0] ? bus_subscriptions_add : bus_subscriptions_remove)(
-			peers->subscriptions, peer->subscriber, bytes + 1, n - 1);
-	bus_subscriptions_misuse(peers->subscriptions, peer->subscriber);
+			peers->subscriptions, peer->of, bytes + 1, n - 1);
+	bus_subscriptions_misuse(peers->subscriptions, peer->of);
 	return false;
 }
 

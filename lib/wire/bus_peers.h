@@ -5,7 +5,8 @@
  *
  * ZeroMQ has no limit on subscriptions, and manual mode keeps refused ones too.  So every
  * one is reported here (ZMQ_XPUB_VERBOSER), counted by the connection that it came on,
- * and a connection that asks for too much is shut down.
+ * and a connection that asks for too much is shut down, or, with keys, for what is for hosts
+ * that its key does not speak for (bus_speakers.h).
  */
 #ifndef LIB_WIRE_BUS_PEERS_H
 #define LIB_WIRE_BUS_PEERS_H
@@ -30,6 +31,8 @@ struct bus_socket;
 /* Before 's' is bound or connected; borrows it. */
 struct bus_peers *bus_peers_new(struct bus_socket *s, size_t max_bytes);
 void bus_peers_free(struct bus_peers *peers); /* Accepts NULL; before the socket. */
+/* With keys, clients may also subscribe to frames of their own hosts only. */
+void bus_peers_be_strict(struct bus_peers *peers);
 
 /*
  * Takes the next subscription.  1: it changes what is wanted, and 'part' is the message
@@ -41,7 +44,7 @@ void bus_peers_serve(struct bus_peers *peers);
 
 bool bus_peers_want(const struct bus_peers *peers, const char *topic, size_t n);
 bool bus_peers_want_any(const struct bus_peers *peers);
-/* Connections ended for what they asked for. */
+/* Connections ended for what they asked for, or for how much. */
 uint64_t bus_peers_ended(const struct bus_peers *peers);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * bus_proxy.c - the proxy: XSUB towards publishers, XPUB towards subscribers; each
  * socket forwards what the other receives.  Frames are not parsed, so later versions
- * pass.
+ * pass; with keys, topics are.
  */
 #include <errno.h>
 
@@ -10,17 +10,22 @@
 
 #include "lib/base/alloc.h"
 #include "lib/wire/bus.h"
+#include "lib/wire/bus_inputs.h"
 #include "lib/wire/bus_peers.h"
 #include "lib/wire/bus_socket.h"
+#include "lib/wire/bus_speakers.h"
+#include "lib/wire/bus_topic.h"
 
 /* Messages in a row of one direction, before the other direction is served. */
 #define BURST 1000
 
 struct bus_proxy {
 	struct bus_context context;
-	struct bus_socket from, to;
+	struct bus_inputs from;
+	struct bus_socket to;
 	struct bus_peers *peers; /* Of 'to'.  Owned. */
 	struct bus_part part;
+	bool is_passing; /* The message whose parts are being read. */
 	struct bus_proxy_counts counts;
 	struct bus_watch watch;
 };
@@ -30,21 +35,27 @@ bus_proxy_open(const char *const *from, size_t n, bool is_from_bound, const char
 	       const struct bus_keys *keys, struct bus_proxy **ret_proxy,
 	       struct err *err)
 {
+	const struct bus_inputs_opts opts = {
+		.type = ZMQ_XSUB,
+		.room = BUS_ROOM_CLUSTER,
+		.is_bound = is_from_bound,
+		.has_frames = true,
+	};
 	struct bus_proxy *proxy = xcalloc(1, sizeof *proxy);
 	int error = bus_context_init(&proxy->context, keys, err);
 
 	bus_part_init(&proxy->part);
-	if (!error)
-		error = bus_socket_init(&proxy->from, &proxy->context, ZMQ_XSUB,
-					BUS_ROOM_CLUSTER, err);
 	if (!error)
 		error = bus_socket_init(&proxy->to, &proxy->context, ZMQ_XPUB,
 					BUS_ROOM_CLUSTER, err);
 	proxy->peers = bus_peers_new(&proxy->to, BUS_PEERS_CLUSTER_BYTES);
 	if (!error)
 		error = bus_socket_attach(&proxy->to, to, true, err);
-	for (size_t i = 0; i < n && !error; i++)
-		error = bus_socket_attach(&proxy->from, from[i], is_from_bound, err);
+	if (is_from_bound)
+		bus_peers_be_strict(proxy->peers);
+	if (!error)
+		error = bus_inputs_open(&proxy->from, &proxy->context, &opts, from, n,
+					err);
 	if (error < 0)
 		bus_proxy_close(proxy);
 	else
@@ -60,7 +71,7 @@ bus_proxy_close(struct bus_proxy *proxy)
 	bus_watch_leave(&proxy->watch);
 	bus_part_fini(&proxy->part);
 	bus_peers_free(proxy->peers);
-	bus_socket_fini(&proxy->from);
+	bus_inputs_close(&proxy->from);
 	bus_socket_fini(&proxy->to);
 	bus_context_fini(&proxy->context);
 	free(proxy);
@@ -75,12 +86,35 @@ bus_proxy_endpoint(const struct bus_proxy *proxy)
 const struct bus_proxy_counts *
 bus_proxy_counts(struct bus_proxy *proxy)
 {
-	bus_socket_serve(&proxy->from);
+	struct bus_inputs_counts from;
+
+	bus_inputs_serve(&proxy->from);
 	bus_socket_serve(&proxy->to);
+	from = bus_inputs_counts(&proxy->from);
 	proxy->counts.ended =
-		bus_peers_ended(proxy->peers) + proxy->from.crowded + proxy->to.crowded;
-	proxy->counts.refused = proxy->from.refused + proxy->to.refused;
+		bus_peers_ended(proxy->peers) + from.crowded + proxy->to.crowded;
+	proxy->counts.refused = from.refused + proxy->to.refused;
+	proxy->counts.misnamed = from.misnamed;
+	proxy->counts.duplicates = from.duplicates;
 	return &proxy->counts;
+}
+
+/* True if the message with this topic is to be passed on. */
+static bool
+may_pass(struct bus_proxy *proxy)
+{
+	const char *topic = (const char *)bus_part_bytes(&proxy->part);
+	const char *server = bus_inputs_server(&proxy->from);
+	struct bus_speakers *speakers = proxy->from.speakers;
+	size_t n = bus_part_size(&proxy->part);
+	char host[TELE_MAX_NAME + 1];
+
+	if (!speakers)
+		return true;
+	if (!bus_speakers_may_send(speakers, &proxy->part, server, topic, n))
+		return false;
+	return !bus_topic_frame_host(topic, n, host) ||
+	       bus_speakers_claim(speakers, &proxy->part, server, host, 0);
 }
 
 /* Forwards frames until there are none, but no more than a burst. */
@@ -91,10 +125,15 @@ pass_frames(void *ctx)
 	bool has_more = false;
 
 	for (unsigned n = 0; n < BURST || has_more; n += !has_more) {
+		bool is_topic = !has_more;
 		size_t size;
 
-		if (bus_part_take(&proxy->from, &proxy->part, &has_more) < 0)
+		if (bus_inputs_take(&proxy->from, &proxy->part, &has_more) < 0)
 			break;
+		if (is_topic)
+			proxy->is_passing = may_pass(proxy);
+		if (!proxy->is_passing)
+			continue;
 		size = bus_part_size(&proxy->part);
 		/* At its high-water mark XPUB drops messages and reports success. */
 		if (bus_part_pass(&proxy->to, &proxy->part, has_more) < 0)
@@ -116,7 +155,7 @@ pass_subscriptions(void *ctx)
 		if (r < 0)
 			break;
 		if (r)
-			bus_part_pass(&proxy->from, &proxy->part, false);
+			bus_inputs_pass(&proxy->from, &proxy->part);
 	}
 }
 
@@ -127,7 +166,7 @@ serve_others(void *ctx)
 
 	bus_context_serve(&proxy->context);
 	bus_peers_serve(proxy->peers);
-	bus_socket_serve(&proxy->from);
+	bus_inputs_serve(&proxy->from);
 	bus_socket_serve(&proxy->to);
 }
 
@@ -135,6 +174,6 @@ void
 bus_proxy_join(struct bus_proxy *proxy, struct loop *loop)
 {
 	bus_watch_join(&proxy->watch, loop, &proxy->context, serve_others, proxy);
-	bus_watch_socket(&proxy->watch, &proxy->from, pass_frames, proxy);
+	bus_inputs_watch(&proxy->from, &proxy->watch, pass_frames, proxy);
 	bus_watch_socket(&proxy->watch, &proxy->to, pass_subscriptions, proxy);
 }

@@ -131,7 +131,8 @@ bus_pub_wait(struct bus_pub *pub, int64_t timeout_ns)
 	int64_t end_ns = clk_monotonic_ns() + timeout_ns, left_ns = timeout_ns;
 
 	for (;;) {
-		int result = bus_socket_wait(&pub->socket, left_ns > 0 ? left_ns : 0);
+		struct bus_socket *socket = &pub->socket;
+		int result = bus_sockets_wait(&socket, 1, left_ns > 0 ? left_ns : 0);
 
 		bus_pub_serve(pub);
 		left_ns = end_ns - clk_monotonic_ns();

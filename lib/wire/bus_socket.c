@@ -44,8 +44,6 @@
 
 #define SECOND_NS INT64_C(1000000000)
 
-_Static_assert(sizeof(zmq_msg_t) == sizeof(struct bus_part), "a part is a zmq_msg_t");
-
 /* ---- Endpoints ------------------------------------------------------------------- */
 
 bool
@@ -168,10 +166,22 @@ bus_socket_init(struct bus_socket *s, struct bus_context *context, int type,
 	return 0;
 }
 
+/* The next connection has to be to a server with this key; false: there is none. */
+static bool
+expect_server(void *zmq, const struct bus_keys *keys, const char *name, unsigned number)
+{
+	const struct bus_known *server = bus_keys_server_key(keys, name, number);
+
+	if (!server)
+		return false;
+	zmq_setsockopt(zmq, ZMQ_CURVE_SERVERKEY, server->z85, BUS_Z85_CHARS + 1);
+	return true;
+}
+
 /* Keys: the bound side is the CURVE server and asks the gate. */
 static int
 secure(void *zmq, const struct bus_keys *keys, const char *endpoint, bool is_bound,
-       struct err *err)
+       const char *server, struct err *err)
 {
 	if (!keys) {
 		if (bus_endpoint_is_local(endpoint))
@@ -196,12 +206,11 @@ secure(void *zmq, const struct bus_keys *keys, const char *endpoint, bool is_bou
 		zmq_setsockopt(zmq, ZMQ_ZAP_DOMAIN, ZAP_DOMAIN, strlen(ZAP_DOMAIN));
 		return 0;
 	}
-	if (!keys->server[0])
+	if (!expect_server(zmq, keys, server, 0))
 		return err_set(err, NULL, 0, 0,
 			       "%s/server.pub is missing: the public key of '%s'; "
 			       "'antiphase keys server' sets it",
 			       keys->directory, endpoint);
-	zmq_setsockopt(zmq, ZMQ_CURVE_SERVERKEY, keys->server, BUS_Z85_CHARS + 1);
 	return 0;
 }
 
@@ -210,10 +219,14 @@ bus_socket_attach(struct bus_socket *s, const char *endpoint, bool is_bound,
 		  struct err *err)
 {
 	size_t size = sizeof s->endpoint;
+	struct bus_peer peer = { .endpoint = NULL };
 	int error = check_endpoint(endpoint, err);
 
+	if (!error && !is_bound && s->context->keys)
+		bus_keys_server_name(s->context->keys, endpoint, peer.server);
 	if (!error)
-		error = secure(s->zmq, s->context->keys, endpoint, is_bound, err);
+		error = secure(s->zmq, s->context->keys, endpoint, is_bound,
+			       peer.server, err);
 	if (error < 0)
 		return error;
 	set_int(s->zmq, ZMQ_IPV6, strchr(endpoint, '[') != NULL);
@@ -231,8 +244,10 @@ bus_socket_attach(struct bus_socket *s, const char *endpoint, bool is_bound,
 		return error;
 	}
 	zmq_getsockopt(s->zmq, ZMQ_LAST_ENDPOINT, s->endpoint, &size);
-	if (!is_bound)
-		vec_push(&s->peers, ((struct bus_peer){ xstrdup(endpoint), 0, 0 }));
+	if (is_bound)
+		return 0;
+	peer.endpoint = xstrdup(endpoint);
+	vec_push(&s->peers, peer);
 	return 0;
 }
 
@@ -301,18 +316,31 @@ note_down(struct bus_socket *s, const char *name)
 	log_info("bus", "%s: the connection was lost", name);
 }
 
+/* A server that changes its key is known by the old one and by the new one. */
+static bool
+has_other_key(const struct bus_socket *s, const struct bus_peer *peer)
+{
+	const struct bus_keys *keys = s->context->keys;
+
+	return keys && bus_keys_server_key(keys, peer->server, peer->key) !=
+			       bus_keys_server_key(keys, peer->server, peer->key + 1);
+}
+
 /*
  * ZeroMQ does not reconnect after a refusal, but the key may be allowed later.  So we
- * reconnect after 1, 2, 4 s and so on up to half a minute.
+ * reconnect after 1, 2, 4 s and so on up to half a minute.  It does reconnect after a
+ * failure without a reason, with the same key.
  */
 static void
-retry_later(struct bus_socket *s, const char *name)
+retry_later(struct bus_socket *s, const char *name, unsigned event)
 {
 	for (size_t i = 0; i < s->peers.n; i++) {
 		struct bus_peer *peer = &s->peers.items[i];
 
 		if (peer->retry_ns ||
-		    (s->peers.n > 1 && strcmp(peer->endpoint, name) != 0))
+		    (s->peers.n > 1 && strcmp(peer->endpoint, name) != 0) ||
+		    (event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL &&
+		     !has_other_key(s, peer)))
 			continue;
 		peer->wait_ns = peer->wait_ns ? 2 * peer->wait_ns : SECOND_NS;
 		if (peer->wait_ns > 30 * SECOND_NS)
@@ -332,6 +360,9 @@ retry_refused(struct bus_socket *s)
 		peer->retry_ns = 0;
 		/* Otherwise it would count as connected. */
 		zmq_disconnect(s->zmq, peer->endpoint);
+		if (s->context->keys)
+			expect_server(s->zmq, s->context->keys, peer->server,
+				      ++peer->key);
 		if (zmq_connect(s->zmq, peer->endpoint) < 0)
 			log_err("bus", "cannot connect to '%s': %s", peer->endpoint,
 				zmq_strerror(zmq_errno()));
@@ -407,107 +438,58 @@ bus_socket_serve(struct bus_socket *s)
 		else
 			note_refusal(s, peer, event);
 		if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH ||
-		    event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL)
-			retry_later(s, peer);
+		    event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL ||
+		    event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)
+			retry_later(s, peer, event);
 	}
 	retry_refused(s);
 }
 
+static int
+poll_all(struct bus_socket *const *sockets, size_t n, int64_t timeout_ns)
+{
+	VEC(zmq_pollitem_t) items = VEC_EMPTY;
+	void *gate = sockets[0]->context->gate;
+	bool is_there = false;
+	int r;
+
+	for (size_t i = 0; i < n; i++) {
+		vec_push(&items, ((zmq_pollitem_t){ .socket = sockets[i]->zmq,
+						    .events = ZMQ_POLLIN }));
+		vec_push(&items, ((zmq_pollitem_t){ .socket = sockets[i]->monitor,
+						    .events = ZMQ_POLLIN }));
+	}
+	if (gate)
+		vec_push(&items,
+			 ((zmq_pollitem_t){ .socket = gate, .events = ZMQ_POLLIN }));
+	r = zmq_poll(items.items, (int)items.n,
+		     (long)((timeout_ns + 999999) / 1000000));
+	for (size_t i = 0; i < n && r >= 0; i++)
+		is_there |= items.items[2 * i].revents != 0;
+	vec_free(&items);
+	return r < 0 ? -zmq_errno() : is_there;
+}
+
 int
-bus_socket_wait(struct bus_socket *s, int64_t timeout_ns)
+bus_sockets_wait(struct bus_socket *const *sockets, size_t n, int64_t timeout_ns)
 {
 	int64_t end_ns = clk_monotonic_ns() + timeout_ns;
 
 	for (;;) {
-		zmq_pollitem_t items[] = {
-			{ .socket = s->zmq, .events = ZMQ_POLLIN },
-			{ .socket = s->monitor, .events = ZMQ_POLLIN },
-			{ .socket = s->context->gate, .events = ZMQ_POLLIN },
-		};
 		int64_t left_ns = end_ns - clk_monotonic_ns();
-		bool is_last;
-		int n;
+		int r;
 
-		if (left_ns < 0)
-			left_ns = 0;
-		is_last = left_ns <= BUS_SERVE_NS;
-		if (!is_last)
-			left_ns = BUS_SERVE_NS;
-		n = zmq_poll(items, s->context->gate ? 3 : 2,
-			     (long)((left_ns + 999999) / 1000000));
-		if (n < 0)
-			return -zmq_errno();
-		bus_context_serve(s->context);
-		bus_socket_serve(s);
-		if (items[0].revents)
-			return 1;
-		if (n == 0 && is_last)
-			return 0;
+		left_ns = left_ns < 0 ? 0 : left_ns;
+		r = poll_all(sockets, n,
+			     left_ns < BUS_SERVE_NS ? left_ns : BUS_SERVE_NS);
+		if (r < 0)
+			return r;
+		bus_context_serve(sockets[0]->context);
+		for (size_t i = 0; i < n; i++)
+			bus_socket_serve(sockets[i]);
+		if (r || clk_monotonic_ns() >= end_ns)
+			return r;
 	}
-}
-
-/* ---- Parts of messages ----------------------------------------------------------- */
-
-void
-bus_part_init(struct bus_part *part)
-{
-	zmq_msg_init((zmq_msg_t *)part);
-}
-
-void
-bus_part_fini(struct bus_part *part)
-{
-	zmq_msg_close((zmq_msg_t *)part);
-}
-
-int
-bus_part_take(struct bus_socket *s, struct bus_part *part, bool *ret_has_more)
-{
-	zmq_msg_t *message = (zmq_msg_t *)part;
-
-	if (zmq_msg_recv(message, s->zmq, ZMQ_DONTWAIT) < 0)
-		return -zmq_errno();
-	*ret_has_more = zmq_msg_more(message) != 0;
-	return 0;
-}
-
-int
-bus_part_pass(struct bus_socket *s, struct bus_part *part, bool has_more)
-{
-	int flags = ZMQ_DONTWAIT | (has_more ? ZMQ_SNDMORE : 0);
-
-	return zmq_msg_send((zmq_msg_t *)part, s->zmq, flags) < 0 ? -zmq_errno() : 0;
-}
-
-void
-bus_part_copy(struct bus_part *to, struct bus_part *from)
-{
-	zmq_msg_copy((zmq_msg_t *)to, (zmq_msg_t *)from);
-}
-
-const char *
-bus_part_metadata(const struct bus_part *part)
-{
-	return zmq_msg_gets((const zmq_msg_t *)part, "Peer-Address");
-}
-
-int
-bus_part_fd(const struct bus_part *part)
-{
-	return zmq_msg_get((const zmq_msg_t *)part, ZMQ_SRCFD);
-}
-
-const uint8_t *
-bus_part_bytes(const struct bus_part *part)
-{
-	/* zmq_msg_data() does not change the message, but takes a non-const pointer. */
-	return zmq_msg_data((zmq_msg_t *)(uintptr_t)part);
-}
-
-size_t
-bus_part_size(const struct bus_part *part)
-{
-	return zmq_msg_size((const zmq_msg_t *)part);
 }
 
 /* ---- In a loop ------------------------------------------------------------------- */
@@ -515,8 +497,7 @@ bus_part_size(const struct bus_part *part)
 static void
 watch_add(struct bus_watch *watch, struct loop_item *item)
 {
-	BUG_ON(watch->n_items == sizeof watch->items / sizeof *watch->items);
-	watch->items[watch->n_items++] = item;
+	vec_push(&watch->items, item);
 }
 
 static void
@@ -552,7 +533,8 @@ bus_watch_socket(struct bus_watch *watch, struct bus_socket *s,
 void
 bus_watch_leave(struct bus_watch *watch)
 {
-	for (size_t i = 0; i < watch->n_items; i++)
-		loop_remove(watch->loop, watch->items[i]);
+	for (size_t i = 0; i < watch->items.n; i++)
+		loop_remove(watch->loop, watch->items.items[i]);
+	vec_free(&watch->items);
 	*watch = (struct bus_watch){ .loop = NULL };
 }

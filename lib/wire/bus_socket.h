@@ -24,15 +24,17 @@ struct bus_context {
 	void *zmq;
 	struct bus_keys *keys; /* Owned; NULL: no security. */
 	void *gate;            /* Checks clients; NULL without keys. */
-	int64_t keys_read_ns;
+	int64_t keys_read_ns, keys_refreshed_ns;
 	uint64_t turned_away;
 };
 
 /* What is connected to. */
 struct bus_peer {
-	char *endpoint;   /* Owned; as it was given. */
-	int64_t retry_ns; /* When to connect anew; 0: ZeroMQ sees to it. */
-	int64_t wait_ns;  /* Before the next time. */
+	char *endpoint;                /* Owned; as it was given. */
+	int64_t retry_ns;              /* When to connect anew; 0: ZeroMQ sees to it. */
+	int64_t wait_ns;               /* Before the next time. */
+	char server[BUS_KEY_NAME + 1]; /* The name of its key, and which of its keys. */
+	unsigned key;
 };
 
 struct bus_socket {
@@ -75,10 +77,10 @@ void bus_context_serve(struct bus_context *context);
 void bus_socket_serve(struct bus_socket *s);
 
 /*
- * Waits for something on the socket itself, serving the others.  1, 0 after the
- * timeout, -EINTR or another -errno.
+ * Waits for something on one of the sockets themselves, of one context, serving the
+ * others.  1, 0 after the timeout, -EINTR or another -errno.
  */
-int bus_socket_wait(struct bus_socket *s, int64_t timeout_ns);
+int bus_sockets_wait(struct bus_socket *const *sockets, size_t n, int64_t timeout_ns);
 
 #define BUS_SERVE_NS INT64_C(1000000000)
 
@@ -100,14 +102,15 @@ void bus_part_copy(struct bus_part *to, struct bus_part *from);
  */
 const char *bus_part_metadata(const struct bus_part *part);
 int bus_part_fd(const struct bus_part *part);
+/* The public key that the gate let in; NULL: none.  Only for bound sockets. */
+const char *bus_part_client_key(const struct bus_part *part);
 const uint8_t *bus_part_bytes(const struct bus_part *part);
 size_t bus_part_size(const struct bus_part *part);
 
 /* What a loop looks after for one end of the bus; zeroed: it has joined none. */
 struct bus_watch {
 	struct loop *loop; /* Borrowed. */
-	struct loop_item *items[6];
-	size_t n_items;
+	VEC(struct loop_item *) items;
 	void (*serve)(void *ctx);
 	void *ctx;
 };

@@ -10,7 +10,9 @@
 #include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 #include "lib/wire/bus.h"
+#include "lib/wire/bus_inputs.h"
 #include "lib/wire/bus_socket.h"
+#include "lib/wire/bus_speakers.h"
 #include "lib/wire/bus_topic.h"
 #include "lib/wire/seq.h"
 #include "lib/wire/tele.h"
@@ -20,7 +22,7 @@
 
 struct bus_sub {
 	struct bus_context context;
-	struct bus_socket socket;
+	struct bus_inputs inputs;
 	struct seq_book *sequences;
 	struct bus_part topic, body;
 	char topic_text[BUS_MAX_TOPIC];
@@ -34,20 +36,8 @@ struct bus_sub {
 };
 
 static int
-want_topic(struct bus_sub *sub, const char *prefix, bool is_wanted)
-{
-	int option = is_wanted ? ZMQ_SUBSCRIBE : ZMQ_UNSUBSCRIBE;
-
-	if (zmq_setsockopt(sub->socket.zmq, option, prefix, strlen(prefix)) < 0)
-		return -zmq_errno();
-	return 0;
-}
-
-/* 'max_bytes': limit of a message; 0: that of frames. */
-static int
-open_sub(const char *const *endpoints, size_t n, bool is_bound,
-	 const struct bus_keys *keys, int64_t max_bytes, struct bus_sub **ret_sub,
-	 struct err *err)
+open_sub(const char *const *endpoints, size_t n, const struct bus_inputs_opts *opts,
+	 const struct bus_keys *keys, struct bus_sub **ret_sub, struct err *err)
 {
 	struct bus_sub *sub = xcalloc(1, sizeof *sub);
 	int error;
@@ -58,13 +48,8 @@ open_sub(const char *const *endpoints, size_t n, bool is_bound,
 	bus_part_init(&sub->body);
 	error = bus_context_init(&sub->context, keys, err);
 	if (!error)
-		error = bus_socket_init(&sub->socket, &sub->context, ZMQ_SUB, ROOM,
+		error = bus_inputs_open(&sub->inputs, &sub->context, opts, endpoints, n,
 					err);
-	if (!error && max_bytes)
-		zmq_setsockopt(sub->socket.zmq, ZMQ_MAXMSGSIZE, &max_bytes,
-			       sizeof max_bytes);
-	for (size_t i = 0; i < n && !error; i++)
-		error = bus_socket_attach(&sub->socket, endpoints[i], is_bound, err);
 	if (error < 0)
 		bus_sub_close(sub);
 	else
@@ -76,22 +61,34 @@ int
 bus_sub_open(const char *const *endpoints, size_t n, bool is_bound,
 	     const struct bus_keys *keys, struct bus_sub **ret_sub, struct err *err)
 {
-	return open_sub(endpoints, n, is_bound, keys, 0, ret_sub, err);
+	const struct bus_inputs_opts opts = {
+		.type = ZMQ_SUB,
+		.room = ROOM,
+		.is_bound = is_bound,
+		.has_frames = true,
+	};
+
+	return open_sub(endpoints, n, &opts, keys, ret_sub, err);
 }
 
 int
 bus_sub_open_texts(const char *endpoint, const struct bus_keys *keys,
 		   const char *prefix, struct bus_sub **ret_sub, struct err *err)
 {
-	int r = open_sub(&endpoint, 1, false, keys, BUS_MAX_TEXT, ret_sub, err);
+	const struct bus_inputs_opts opts = {
+		.type = ZMQ_SUB,
+		.room = ROOM,
+		.max_bytes = BUS_MAX_TEXT,
+	};
+	int r = open_sub(&endpoint, 1, &opts, keys, ret_sub, err);
 
-	return r < 0 ? r : want_topic(*ret_sub, prefix, true);
+	return r < 0 ? r : bus_inputs_want(&(*ret_sub)->inputs, prefix, true);
 }
 
 int
 bus_sub_want_texts(struct bus_sub *sub, const char *prefix, bool is_wanted)
 {
-	return want_topic(sub, prefix, is_wanted);
+	return bus_inputs_want(&sub->inputs, prefix, is_wanted);
 }
 
 int
@@ -104,7 +101,7 @@ bus_sub_on_texts(struct bus_sub *sub, const char *const *prefixes, bus_text_fn *
 	sub->on_text = on_text;
 	sub->text_ctx = ctx;
 	for (; *prefixes && rc == 0; prefixes++)
-		rc = want_topic(sub, *prefixes, true);
+		rc = bus_inputs_want(&sub->inputs, *prefixes, true);
 	return rc;
 }
 
@@ -117,7 +114,7 @@ bus_sub_close(struct bus_sub *sub)
 	bus_part_fini(&sub->topic);
 	bus_part_fini(&sub->body);
 	strbuf_free(&sub->text);
-	bus_socket_fini(&sub->socket);
+	bus_inputs_close(&sub->inputs);
 	bus_context_fini(&sub->context);
 	seq_book_free(sub->sequences);
 	free(sub);
@@ -126,7 +123,7 @@ bus_sub_close(struct bus_sub *sub)
 const char *
 bus_sub_endpoint(const struct bus_sub *sub)
 {
-	return sub->socket.endpoint;
+	return bus_inputs_endpoint(&sub->inputs);
 }
 
 const struct seq_book *
@@ -139,15 +136,19 @@ const struct bus_counts *
 bus_sub_counts(struct bus_sub *sub)
 {
 	const struct seq_counts *sequences = seq_counts(sub->sequences);
+	struct bus_inputs_counts inputs;
 
-	bus_socket_serve(&sub->socket);
+	bus_inputs_serve(&sub->inputs);
+	inputs = bus_inputs_counts(&sub->inputs);
 	sub->counts.gaps = sequences->gaps;
 	sub->counts.restarts = sequences->restarts;
 	sub->counts.repeats = sequences->repeats;
 	sub->counts.hosts = sequences->hosts;
-	sub->counts.reconnects = sub->socket.reconnects;
-	sub->counts.refused = sub->socket.refused;
-	sub->counts.connections = sub->socket.n_up;
+	sub->counts.reconnects = inputs.reconnects;
+	sub->counts.refused = inputs.refused;
+	sub->counts.misnamed = inputs.misnamed;
+	sub->counts.duplicates = inputs.duplicates;
+	sub->counts.connections = inputs.connections;
 	return &sub->counts;
 }
 
@@ -159,7 +160,7 @@ bus_sub_want(struct bus_sub *sub, uint8_t kind, const char *host, bool is_wanted
 	char topic[BUS_MAX_TOPIC];
 
 	bus_topic(topic, kind, host);
-	return want_topic(sub, topic, is_wanted);
+	return bus_inputs_want(&sub->inputs, topic, is_wanted);
 }
 
 /* ---- Messages -------------------------------------------------------------------- */
@@ -168,7 +169,7 @@ static void
 serve_others(struct bus_sub *sub)
 {
 	bus_context_serve(&sub->context);
-	bus_socket_serve(&sub->socket);
+	bus_inputs_serve(&sub->inputs);
 }
 
 /* Takes a message: 1; 0 without one; -EBADMSG if it does not have two parts. */
@@ -176,7 +177,7 @@ static int
 take_message(struct bus_sub *sub)
 {
 	bool has_more;
-	int error = bus_part_take(&sub->socket, &sub->topic, &has_more);
+	int error = bus_inputs_take(&sub->inputs, &sub->topic, &has_more);
 
 	if (error == -EAGAIN) {
 		serve_others(sub);
@@ -187,12 +188,12 @@ take_message(struct bus_sub *sub)
 	if (!has_more)
 		return -EBADMSG;
 	/* Messages are atomic: the other parts have arrived too. */
-	error = bus_part_take(&sub->socket, &sub->body, &has_more);
+	error = bus_inputs_take(&sub->inputs, &sub->body, &has_more);
 	if (error < 0)
 		return error;
 	if (!has_more)
 		return 1;
-	while (has_more && bus_part_take(&sub->socket, &sub->body, &has_more) == 0)
+	while (has_more && bus_inputs_take(&sub->inputs, &sub->body, &has_more) == 0)
 		continue;
 	return -EBADMSG;
 }
@@ -254,6 +255,26 @@ is_under_its_topic(const struct bus_sub *sub, const struct tele_frame *frame)
 	       memcmp(bus_part_bytes(&sub->topic), topic, n) == 0;
 }
 
+/* With keys: the topic is one that the sender may use. */
+static bool
+may_send(struct bus_sub *sub)
+{
+	return !sub->inputs.speakers ||
+	       bus_speakers_may_send(sub->inputs.speakers, &sub->topic,
+				     bus_inputs_server(&sub->inputs),
+				     (const char *)bus_part_bytes(&sub->topic),
+				     bus_part_size(&sub->topic));
+}
+
+static bool
+is_only_sender(struct bus_sub *sub, const struct tele_frame *frame)
+{
+	return !sub->inputs.speakers ||
+	       bus_speakers_claim(sub->inputs.speakers, &sub->topic,
+				  bus_inputs_server(&sub->inputs), frame->host,
+				  frame->start_id);
+}
+
 /* Hands a text among frames to its callback; false if it is none. */
 static bool
 take_text(struct bus_sub *sub)
@@ -291,6 +312,8 @@ accept_frame(struct bus_sub *sub, struct tele_frame *frame)
 		sub->counts.damaged++;
 		return false;
 	}
+	if (!is_only_sender(sub, frame))
+		return false;
 	sub->counts.frames++;
 	sub->counts.bytes += n;
 	return seq_note(sub->sequences, frame, NULL) != SEQ_REPEAT;
@@ -309,7 +332,7 @@ bus_sub_frame(struct bus_sub *sub, struct tele_frame *frame, const uint8_t **ret
 		}
 		if (result <= 0)
 			return result;
-		if (take_text(sub) || !accept_frame(sub, frame))
+		if (!may_send(sub) || take_text(sub) || !accept_frame(sub, frame))
 			continue;
 		if (ret_bytes) {
 			*ret_bytes = bus_part_bytes(&sub->body);
@@ -322,7 +345,7 @@ bus_sub_frame(struct bus_sub *sub, struct tele_frame *frame, const uint8_t **ret
 int
 bus_sub_wait(struct bus_sub *sub, int64_t timeout_ns)
 {
-	return bus_socket_wait(&sub->socket, timeout_ns);
+	return bus_inputs_wait(&sub->inputs, timeout_ns);
 }
 
 static void
@@ -336,5 +359,5 @@ bus_sub_join(struct bus_sub *sub, struct loop *loop, void (*ready)(void *ctx),
 	     void *ctx)
 {
 	bus_watch_join(&sub->watch, loop, &sub->context, serve, sub);
-	bus_watch_socket(&sub->watch, &sub->socket, ready, ctx);
+	bus_inputs_watch(&sub->inputs, &sub->watch, ready, ctx);
 }

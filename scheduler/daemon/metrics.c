@@ -565,6 +565,11 @@ write_self(struct scheduler_metrics *own, struct metrics *m, size_t *at)
 	metrics_counter(m, "antiphase_scheduler_frames_damaged_total",
 			feed.damaged + feed.foreign,
 			"Messages that were not frames, or of another version.");
+	metrics_family(m, "antiphase_scheduler_frames_refused_total", METRICS_COUNTER,
+		       "Messages of the bus for a host that the sender's key does not "
+		       "speak for (name), or that another one sends for (duplicate).");
+	metrics_sample_u64(m, feed.misnamed, "reason", "name", NULL);
+	metrics_sample_u64(m, feed.duplicates, "reason", "duplicate", NULL);
 	metrics_gauge(m, "antiphase_scheduler_telemetry_bytes",
 		      (double)live_bytes(own->live),
 		      "Memory for telemetry; at most memory_mb.");

@@ -261,6 +261,8 @@ feed_counts(const struct feed *feed)
 		counts.gaps = bus->gaps;
 		counts.damaged = bus->damaged;
 		counts.foreign = bus->foreign;
+		counts.misnamed = bus->misnamed;
+		counts.duplicates = bus->duplicates;
 	}
 	for (size_t i = 0; i < feed->recordings.n; i++)
 		counts.skipped_bytes += feed->recordings.items[i]->skipped_bytes;

@@ -63,6 +63,7 @@ const char *feed_name(const struct feed *feed);
 struct feed_counts {
 	uint64_t frames;
 	uint64_t gaps, damaged, foreign; /* Of the buses. */
+	uint64_t misnamed, duplicates;   /* Likewise; see bus.h. */
 	uint64_t skipped_bytes; /* Of recordings: bytes outside whole frames. */
 };
 struct feed_counts feed_counts(const struct feed *feed);

@@ -61,9 +61,11 @@ introduce(const struct lab *lab)
 	char z85[BUS_Z85_CHARS + 1];
 
 	public_of(lab->client, z85);
-	assert_int_equal(bus_keys_allow(lab->server, "n1", z85, NULL), 0);
+	assert_int_equal(
+		bus_keys_allow(lab->server, "n1", z85, NULL, BUS_KEYS_FIRST, NULL), 0);
 	public_of(lab->server, z85);
-	assert_int_equal(bus_keys_server(lab->client, z85, NULL), 0);
+	assert_int_equal(
+		bus_keys_server(lab->client, NULL, z85, "*", BUS_KEYS_FIRST, NULL), 0);
 }
 
 static void
@@ -104,12 +106,23 @@ what_is_no_key_or_no_name_is_refused(void **state)
 	(void)state;
 	setup_lab(&lab);
 	public_of(lab.client, z85);
-	assert_int_equal(bus_keys_allow(lab.server, "../n1", z85, &err), -EINVAL);
-	assert_int_equal(bus_keys_allow(lab.server, ".", z85, &err), -EINVAL);
-	assert_int_equal(bus_keys_allow(lab.server, "", z85, &err), -EINVAL);
-	assert_int_equal(bus_keys_allow(lab.server, "n1", "short", &err), -EINVAL);
-	assert_int_equal(bus_keys_allow(lab.server, "n1", z85, &err), 0);
-	assert_int_equal(bus_keys_allow(lab.server, "n1", z85, &err), -EEXIST);
+	assert_int_equal(
+		bus_keys_allow(lab.server, "../n1", z85, NULL, BUS_KEYS_FIRST, &err),
+		-EINVAL);
+	assert_int_equal(
+		bus_keys_allow(lab.server, ".", z85, NULL, BUS_KEYS_FIRST, &err),
+		-EINVAL);
+	assert_int_equal(
+		bus_keys_allow(lab.server, "", z85, NULL, BUS_KEYS_FIRST, &err),
+		-EINVAL);
+	assert_int_equal(
+		bus_keys_allow(lab.server, "n1", "short", NULL, BUS_KEYS_FIRST, &err),
+		-EINVAL);
+	assert_int_equal(
+		bus_keys_allow(lab.server, "n1", z85, NULL, BUS_KEYS_FIRST, &err), 0);
+	assert_int_equal(
+		bus_keys_allow(lab.server, "n1", z85, NULL, BUS_KEYS_FIRST, &err),
+		-EEXIST);
 	z85[7] = '"'; /* Not one of Z85's 85 characters. */
 	assert_int_equal(bus_key_check(z85), -EINVAL);
 	z85[7] = '\x80';
@@ -185,7 +198,8 @@ a_key_that_is_not_allowed_stays_outside_until_it_is(void **state)
 	(void)state;
 	setup_lab(&lab);
 	public_of(lab.server, z85);
-	assert_int_equal(bus_keys_server(lab.client, z85, NULL), 0);
+	assert_int_equal(
+		bus_keys_server(lab.client, NULL, z85, "*", BUS_KEYS_FIRST, NULL), 0);
 	server = load(lab.server);
 	client = load(lab.client);
 	pub = open_pub(ANY_PORT, server);
@@ -194,7 +208,8 @@ a_key_that_is_not_allowed_stays_outside_until_it_is(void **state)
 
 	/* Once allowed, it connects without a restart of either side. */
 	public_of(lab.client, z85);
-	assert_int_equal(bus_keys_allow(lab.server, "n1", z85, NULL), 0);
+	assert_int_equal(
+		bus_keys_allow(lab.server, "n1", z85, NULL, BUS_KEYS_FIRST, NULL), 0);
 	until(bus_pub_is_wanted(pub, TELE_SUMMARY, "n1"),
 	      (bus_sub_wait(sub, 5 * MS), bus_pub_wait(pub, 5 * MS)));
 	publish(pub, "n1", TELE_SUMMARY, 7);
@@ -218,9 +233,11 @@ a_server_with_another_key_is_not_believed(void **state)
 	(void)state;
 	setup_lab(&lab);
 	public_of(lab.client, z85);
-	assert_int_equal(bus_keys_allow(lab.server, "n1", z85, NULL), 0);
+	assert_int_equal(
+		bus_keys_allow(lab.server, "n1", z85, NULL, BUS_KEYS_FIRST, NULL), 0);
 	/* The client uses its own key as the server's. */
-	assert_int_equal(bus_keys_server(lab.client, z85, NULL), 0);
+	assert_int_equal(
+		bus_keys_server(lab.client, NULL, z85, "*", BUS_KEYS_FIRST, NULL), 0);
 	server = load(lab.server);
 	client = load(lab.client);
 	pub = open_pub(ANY_PORT, server);
