@@ -2,10 +2,13 @@
 """on_bus.py - attacks on the bus that carries frames, and on its keys."""
 import json
 import os
+import re
 import shutil
 import socket
 import struct
+import string
 import subprocess
+import sys
 import time
 
 from common import (BUILD, DRAW, ROOT, RUNNING, Scheduler, noise, often, under, verdict,
@@ -101,7 +104,7 @@ def attack_keys(folder):
     for name in ("ours", "theirs", "others"):
         keys("new", "--dir", folder + "/" + name)
     own = [name for name in os.listdir(folder + "/ours") if name.endswith(".pub")][0]
-    keys("server", "--dir", folder + "/ours", folder + "/others/" + own)
+    keys("server", "--dir", folder + "/ours", "--hosts", "*", folder + "/others/" + own)
     keys("allow", "--dir", folder + "/theirs", "daemon", folder + "/ours/" + own)
     at = socket.socket()
     at.bind(("127.0.0.1", 0))
@@ -137,4 +140,91 @@ def attack_keys(folder):
     sim.kill()
     sim.wait()
     RUNNING.remove(sim)
+    verdict(daemon.end() == 0, "it ends when told")
+    attack_names(folder)
+
+
+def stepped(frame, seconds):
+    """Returns the frame with another offset of the wall clock, and a valid CRC."""
+    at = 16 + 5 + 52  # Of the first section: docs/wire-format.md.
+    offset = struct.unpack("<q", frame[at:at + 8])[0] + seconds * 10 ** 9
+    frame = frame[:at] + struct.pack("<q", offset) + frame[at + 8:]
+    return frame[:12] + struct.pack("<I", crc32c(frame[:12] + frame[16:])) + frame[16:]
+
+
+def metric(daemon, name):
+    text = daemon.ask("GET", "/metrics")[1].decode()
+    found = re.search("^%s (\\S+)$" % re.escape(name), text, re.MULTILINE)
+    return float(found.group(1)) if found else None
+
+
+def publish(program, *words):
+    process = subprocess.Popen([os.path.join(BUILD, program), *words],
+                               cwd=os.path.join(ROOT, "examples"),
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    RUNNING.append(process)
+    return process
+
+
+def attack_names(folder):
+    """A host with a valid key of its own speaks as other hosts, invents 1,000, and steps
+    the clocks of all."""
+    frames = record_frames(folder)
+    real = sorted({topic.split(b"/")[1] for topic, _ in frames})
+    letters = string.ascii_uppercase + string.digits
+    invented = [(a + b).encode() for a in letters for b in letters][:1000]
+    for name in ("daemon", "evil", "good"):
+        keys("new", "--dir", folder + "/" + name)
+    keys("allow", "--dir", folder + "/evil", "daemon", folder + "/daemon/self.pub")
+    keys("allow", "--dir", folder + "/good", "daemon", folder + "/daemon/self.pub")
+    keys("server", "--dir", folder + "/daemon", "--for", "127.0.0.1", "--hosts", "zz",
+         folder + "/evil/self.pub")
+    keys("server", "--dir", folder + "/daemon", "--for", "127.0.0.2", "--hosts", "h*",
+         folder + "/good/self.pub")
+    ports = []
+    for at in ("127.0.0.1", "127.0.0.2"):
+        with socket.socket() as s:
+            s.bind((at, 0))
+            ports.append("tcp://%s:%d" % s.getsockname())
+    good = publish("antiphase-sim", "run", "two-jobs.ini", "--duration", "60", "--pace", "2",
+                   "--publish", ports[1], "--keys", folder + "/good")
+    os.mkdir(folder + "/n")
+    shutil.copy(folder + "/token", folder + "/n/token")
+    daemon = Scheduler(folder + "/n", "--keys", folder + "/daemon", "--bus",
+                       ",".join(ports), "--topology", "none", "--announce", "none")
+    refused = 'antiphase_scheduler_frames_refused_total{reason="name"}'
+    wait_for(lambda: (daemon.health() or {}).get("hosts") == len(real), 15)
+    health = daemon.health() or {}
+    lies = [renamed(topic, frame, name) for name in invented
+            for topic, frame in frames[:1]]
+    lies += [stepped(frame, 3600) for _ in range(20) for _, frame in frames]
+    with open(folder + "/lies.tele", "wb") as out:
+        out.write(b"".join(lies))
+    damaged = metric(daemon, "antiphase_scheduler_frames_damaged_total")
+
+    def lie():
+        evil = publish("antiphase", "replay", "--fast", "--wait", "15s", "--keys",
+                       folder + "/evil", "--bus", ports[0], folder + "/lies.tele")
+        evil.wait(60)
+        RUNNING.remove(evil)
+        wait_for(lambda: metric(daemon, refused) >= len(lies), 10)
+    under(daemon, "a host that speaks as others, with a key of its own", lie, daemon.serves)
+    after = daemon.health() or {}
+    n, rebases = metric(daemon, refused), metric(
+        daemon, "antiphase_scheduler_clock_rebases_total")
+    print("%d frames of %d invented hosts and of %d real ones an hour ahead: %d refused, "
+          "hosts %s before, %s after, clock rebased %d times"
+          % (len(lies), len(invented), len(real), n, health.get("hosts"),
+             after.get("hosts"), rebases), file=sys.stderr)
+    verdict(n == len(lies), "each of these frames is refused, and counted", repr(n))
+    verdict(health.get("hosts") == len(real) == after.get("hosts"),
+            "no host is invented", repr((health, after)))
+    verdict(rebases == 0 and metric(
+        daemon, "antiphase_scheduler_host_clock_steps_total") == 0,
+            "and no clock is stepped", repr(rebases))
+    verdict(damaged == metric(daemon, "antiphase_scheduler_frames_damaged_total"),
+            "for their names, and not for damage")
+    good.kill()
+    good.wait()
+    RUNNING.remove(good)
     verdict(daemon.end() == 0, "it ends when told")
