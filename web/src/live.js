@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// live.js - keeps the documents current from antiphase-scheduler: a tick a second with
+// the changed links (server-sent events), the rest every few seconds.
+import { docs, isLive, lamp, take } from "./state.js";
+
+const SLOW_MS = 5000;
+const STALE_US = 5e6;
+const MAX_PAGES = 80; // Of 250 links.
+
+export async function ask(path) {
+	const reply = await fetch(path, { cache: "no-cache" });
+	const body = await reply.json();
+	if (!reply.ok) throw new Error(body.error?.message ?? `${path}: status ${reply.status}`);
+	return body;
+}
+
+async function fetchInto(path) {
+	try {
+		take(await ask(path));
+	} catch {
+		// The lamp tells it; what is known stays.
+	}
+}
+
+// All links, by name, page by page.
+async function fetchLinks() {
+	let after = "";
+	await fetchInto("/api/v1/links");
+	for (let i = 0; i < MAX_PAGES && after !== null; i++)
+		try {
+			const page = await ask(`/api/v1/links?after=${encodeURIComponent(after)}`);
+			take(page);
+			after = page.next_after;
+		} catch {
+			return;
+		}
+}
+
+// The fabric is taken in again only if it is another one.
+let fabricTag = null;
+
+async function fetchFabric() {
+	try {
+		const reply = await fetch("/api/v1/topology", { cache: "no-cache" });
+		const tag = reply.headers.get("ETag");
+		if (!reply.ok || (tag && tag === fabricTag)) return;
+		take(await reply.json());
+		fabricTag = tag;
+	} catch {
+		// As above.
+	}
+}
+
+async function fetchSlow() {
+	await fetchInto("/api/v1/health");
+	const hasFabric = docs.value.health?.has_fabric;
+	if (hasFabric) await fetchFabric();
+	for (const name of ["jobs", "advice", "changes", "config"]) await fetchInto(`/api/v1/${name}`);
+	if (hasFabric) await fetchInto("/api/v1/fragmentation");
+}
+
+function light(heard_ms) {
+	const age_us = docs.value.status?.data_age_us;
+	const silent_s = Math.round((Date.now() - heard_ms) / 1000);
+	if (silent_s > 5)
+		lamp.value = { isGood: false, text: `No answer from antiphase-scheduler for ${silent_s} s; the figures are from then.` };
+	else if (!docs.value.status) lamp.value = { isGood: false, text: "loading" };
+	else if (age_us === null || age_us === undefined)
+		lamp.value = { isGood: docs.value.status.hosts.length > 0, text: "no series of traffic yet" };
+	else lamp.value = { isGood: age_us < STALE_US, text: `data ${(age_us / 1e6).toFixed(1)} s old` };
+}
+
+export function start() {
+	let heard = Date.now();
+	const events = new EventSource("/api/v1/events");
+	const hear = (event) => {
+		heard = Date.now();
+		take(JSON.parse(event.data));
+		light(heard);
+	};
+	isLive.value = true;
+	events.addEventListener("hello", (event) => {
+		hear(event);
+		fetchLinks();
+	});
+	events.addEventListener("tick", hear);
+	const slow = async () => {
+		await fetchSlow();
+		setTimeout(slow, SLOW_MS);
+	};
+	slow();
+	setInterval(() => light(heard), 1000);
+}

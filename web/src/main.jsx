@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// main.jsx - shows the documents in the page (a report), or else those of the server.
+import { render } from "preact";
+import "uplot/dist/uPlot.min.css";
+import "./app.css";
+import { App } from "./app.jsx";
+import { start } from "./live.js";
+import { dark, follow, isLive, lamp, take } from "./state.js";
+import { time } from "./format.js";
+
+const theme = matchMedia("(prefers-color-scheme: dark)");
+dark.value = theme.matches;
+theme.addEventListener("change", (event) => {
+	dark.value = event.matches;
+});
+follow();
+
+const inlined = document.getElementById("data");
+if (inlined) {
+	try {
+		const report = JSON.parse(inlined.textContent);
+		report.documents.forEach(take);
+		const at_us = report.documents.map((doc) => doc.at_us).find((at) => at > 0);
+		lamp.value = { isGood: true, text: at_us ? `report; data of ${time(at_us)}` : "report" };
+	} catch (error) {
+		lamp.value = { isGood: false, text: `this report is damaged: ${error.message}` };
+	}
+} else start();
+
+render(<App />, document.getElementById("app"));

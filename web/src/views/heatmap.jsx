@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// heatmap.jsx - link x time: which links were hot when.  Live from the ticks; longer
+// ranges from the store.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import * as f from "../format.js";
+import { useColor } from "../color.js";
+import { fromRecording, fromStore, fromTicks } from "../model/heat.js";
+import { ask } from "../live.js";
+import { byContention } from "../model/links.js";
+import { dark, docs, go, isLive, past, place } from "../state.js";
+import { Panel } from "./parts.jsx";
+
+const MAX_LINKS = 40, ROW = 18, LEFT = 210, WIDTH = 720;
+const RANGES = new Map([["live", "since the page was opened"], ["600", "10 minutes"], ["3600", "1 hour"], ["86400", "1 day"]]);
+
+async function load(links, range_s) {
+	const to = Date.now() * 1000, from = to - range_s * 1e6;
+	const step = range_s > 7200 ? 300e6 : range_s > 900 ? 10e6 : 1e6;
+	const found = new Map();
+	for (const link of links) {
+		const doc = await ask(`/api/v1/series?link=${encodeURIComponent(link.link)}&step_us=${step}&from_us=${from}&to_us=${to}`);
+		found.set(link.link, doc.samples);
+	}
+	return fromStore(links, found, from, to);
+}
+
+export function Heatmap() {
+	const range = RANGES.has(place.value.range) ? place.value.range : "live";
+	const links = byContention(docs.value.links.values()).slice(0, MAX_LINKS);
+	const [stored, setStored] = useState({});
+	const names = links.map((l) => l.link);
+	useEffect(() => {
+		if (range === "live" || !links.length || !isLive.value) return undefined;
+		let isGone = false;
+		load(links, Number(range)).then((heat) => !isGone && setStored({ heat, range }), (e) => !isGone && setStored({ error: e.message, range }));
+		return () => { isGone = true; };
+	}, [range, links.length > 0]);
+	const { history } = docs.value;
+	const heat = useMemo(() => (history ? fromRecording(history, MAX_LINKS) : range === "live" ? fromTicks(names, past.value) : stored.range === range ? stored.heat : null), [range, stored, past.value, docs.value.links]);
+	const rows = heat ? heat.names.flatMap((name, i) => heat.columns.map((at, k) => ({ key: `${i} ${k}`, link: name, at_us: at, use: heat.use[i][k] }))) : [];
+	return (
+		<Panel title="Links over time" name="heatmap" rows={rows}
+			columns={[{ key: "link", name: "LINK" }, { key: "at_us", name: "TIME", show: (row) => f.time(row.at_us) }, { key: "use", name: "USE", isNumber: true, show: (row) => f.percent(row.use) }]}>
+			{isLive.value && (
+				<div class="controls">
+					<label>Range{" "}
+						<select value={range} onChange={(e) => go("heatmap", { ...place.value, view: null, range: e.currentTarget.value })}>
+							{[...RANGES].map(([key, text]) => <option value={key}>{text}</option>)}
+						</select>
+					</label>
+				</div>
+			)}
+			{heat && heat.columns.length ? <Cells heat={heat} /> : <p class="empty">{(range !== "live" && stored.error) || "No figures yet: one comes every second."}</p>}
+			<p class="note">The {heat?.names.length ?? 0} most contended links; each cell is the mean share of the capacity in {heat ? f.seconds(heat.step_us) : "-"}. A click opens the link.</p>
+		</Panel>
+	);
+}
+
+function Cells({ heat }) {
+	const w = WIDTH / heat.columns.length;
+	const height = ROW * heat.names.length;
+	return (
+		<div class="map">
+			<svg class="chart" viewBox={`0 0 ${LEFT + WIDTH} ${height + 20}`} width={LEFT + WIDTH} height={height + 20} role="img" aria-label="Utilization of links over time; 'as table' shows the figures">
+				{heat.names.map((name, i) => (
+					<g class="edge" key={name} onClick={() => go("link", { link: name, range: place.value.range > 0 ? place.value.range : null })}>
+						<text x={LEFT - 6} y={ROW * i + 13} text-anchor="end" font-size="11" font-family="ui-monospace, monospace" fill={dark.value ? "#e6edf3" : "#1f2328"}>
+							{name.length > 30 ? `${name.slice(0, 29)}.` : name}
+						</text>
+						{heat.columns.map((at, k) => (
+							<rect shape-rendering="crispEdges" x={LEFT + k * w} y={ROW * i + 1} width={w + 0.3} height={ROW - 2} fill={useColor(heat.use[i][k], dark.value)}>
+								<title>{`${name} ${f.time(at)}: ${f.percent(heat.use[i][k])}`}</title>
+							</rect>
+						))}
+					</g>
+				))}
+				<text x={LEFT} y={height + 15} font-size="11" fill={dark.value ? "#c9d1d9" : "#57606a"}>{f.time(heat.columns[0])}</text>
+				<text x={LEFT + WIDTH} y={height + 15} text-anchor="end" font-size="11" fill={dark.value ? "#c9d1d9" : "#57606a"}>{f.time(heat.columns.at(-1))}</text>
+			</svg>
+		</div>
+	);
+}

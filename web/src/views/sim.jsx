@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// sim.jsx - the result of 'antiphase sim run' or 'compare': policies side by side.
+import * as f from "../format.js";
+import { compareRows } from "../model/sim.js";
+import { docs } from "../state.js";
+import { Command, Facts, Panel } from "./parts.jsx";
+import { quote } from "../shell.js";
+
+const estimate = (e, show) => (e ? `${show(e.mean)} +- ${show(e.ci95)}` : "-");
+
+function Compare({ doc }) {
+	const rows = compareRows(doc);
+	return (
+		<>
+			<section class="panel" aria-label="Simulation">
+				<div class="head"><h2>Simulation: {doc.scenario}</h2></div>
+				<p>{doc.policies.length} policies over {doc.seeds.length} seeds; +- is half of the 95 % confidence interval. Differences are to {doc.policies[0]?.policy}, seed by seed; marked: the interval does not contain 0.</p>
+				<Command text={`antiphase sim compare ${quote(doc.scenario)} --policies ${quote(doc.policies.map((p) => p.policy).join(","))}`} />
+			</section>
+			<Panel title="Mean iteration time by policy" name="policies" json={doc} rows={rows}
+				columns={[{ key: "policy", name: "POLICY" }, { key: "iteration_us", name: "ITERATION", isNumber: true, show: (row) => estimate(row.iteration, f.ms) },
+					{ key: "difference_us", name: "DIFFERENCE", isNumber: true, show: (row) => (row.difference_us === null ? "-" : f.ms(row.difference_us)) },
+					{ key: "p99_us", name: "P99", isNumber: true, show: (row) => estimate(row.p99, f.ms) },
+					{ key: "slowdown", name: "SLOWDOWN", isNumber: true, show: (row) => estimate(row.slow, f.number) },
+					{ key: "goodput", name: "GOODPUT", isNumber: true, show: (row) => estimate(row.good, f.number) }]}>
+				<Bars rows={rows} />
+			</Panel>
+			<Panel title="Jobs" name="sim-jobs" json={doc.policies} rows={doc.policies.flatMap((p) => p.jobs.map((job) => ({ key: `${p.policy} ${job.job}`, policy: p.policy, job: job.job,
+				iteration_us: job.iteration_mean_us?.mean, slowdown: job.slowdown?.mean })))}
+				columns={[{ key: "job", name: "JOB" }, { key: "policy", name: "POLICY" }, { key: "iteration_us", name: "ITERATION", isNumber: true, show: (row) => f.ms(row.iteration_us) },
+					{ key: "slowdown", name: "SLOWDOWN", isNumber: true, show: (row) => f.number(row.slowdown) }]} />
+		</>
+	);
+}
+
+// Mean iteration by policy, with its interval.
+function Bars({ rows }) {
+	const top = Math.max(...rows.map((r) => r.iteration.mean + r.iteration.ci95), 1), width = 520;
+	const x = (us) => Math.round((us / top) * width);
+	return (
+		<svg class="chart" viewBox={`0 0 ${width + 330} ${rows.length * 26}`} width={width + 330} height={rows.length * 26} role="img" aria-label="Mean iteration time by policy">
+			{rows.map((row, i) => (
+				<g key={row.key}>
+					<text x="0" y={i * 26 + 16} font-size="12" fill="currentColor">{row.policy.slice(0, 20)}</text>
+					<rect x="150" y={i * 26 + 4} width={x(row.iteration.mean)} height="16" fill="currentColor" opacity={row.isMarked ? 0.9 : 0.45} />
+					<text x={160 + x(row.iteration.mean + row.iteration.ci95)} y={i * 26 + 16} font-size="12" fill="currentColor">{estimate(row.iteration, f.ms)}</text>
+					<path d={`M${150 + x(row.iteration.mean - row.iteration.ci95)} ${i * 26 + 12}H${150 + x(row.iteration.mean + row.iteration.ci95)}`} stroke="currentColor" stroke-width="2" />
+				</g>
+			))}
+		</svg>
+	);
+}
+
+function Run({ doc }) {
+	return (
+		<>
+			<section class="panel" aria-label="Simulation">
+				<div class="head"><h2>Simulation: {doc.scenario}</h2></div>
+				<Facts rows={[["Policy", doc.policy], ["Seed", doc.seed], ["Simulated", f.seconds(doc.simulated_us)], ["Mean iteration", f.ms(doc.summary.iteration_mean_us)],
+					["99th percentile", f.ms(doc.summary.iteration_p99_us)], ["Slowdown", f.number(doc.summary.slowdown_mean)], ["Goodput", f.number(doc.summary.goodput)]]} />
+				<Command text={`antiphase sim run ${quote(doc.scenario)} --policy ${quote(doc.policy)} --seed ${doc.seed}`} />
+			</section>
+			<Panel title="Jobs" name="sim-jobs" json={doc.jobs} rows={doc.jobs.map((job) => ({ key: job.job, ...job, hosts: job.hosts.join(",") }))}
+				columns={[{ key: "job", name: "JOB" }, { key: "hosts", name: "HOSTS" }, { key: "iterations", name: "ITERATIONS", isNumber: true },
+					{ key: "iteration_mean_us", name: "MEAN", isNumber: true, show: (row) => f.ms(row.iteration_mean_us) },
+					{ key: "iteration_p99_us", name: "P99", isNumber: true, show: (row) => f.ms(row.iteration_p99_us) },
+					{ key: "alone_us", name: "ALONE", isNumber: true, show: (row) => f.ms(row.alone_us) },
+					{ key: "slowdown", name: "SLOWDOWN", isNumber: true, show: (row) => f.number(row.slowdown) },
+					{ key: "shift_us", name: "SHIFT", isNumber: true, show: (row) => f.ms(row.shift_us) }, { key: "pacing", name: "PACING" }]} />
+			<Panel title="Links" name="sim-links" json={doc.links} rows={doc.links.map((l) => ({ key: l.link, ...l, over_ratio: doc.simulated_us > 0 ? l.over_us / doc.simulated_us : null }))}
+				columns={[{ key: "link", name: "LINK" }, { key: "capacity_gbps", name: "CAP", isNumber: true, show: (row) => f.rate(1e9 * row.capacity_gbps) },
+					{ key: "utilization", name: "USE", isNumber: true, show: (row) => f.percent(row.utilization) },
+					{ key: "peak_gbps", name: "PEAK", isNumber: true, show: (row) => f.rate(1e9 * row.peak_gbps) },
+					{ key: "over_ratio", name: "OVER", isNumber: true, show: (row) => f.percent(row.over_ratio) }, { key: "jobs", name: "JOBS", isNumber: true }]} />
+		</>
+	);
+}
+
+export function Simulation() {
+	const { compare, run } = docs.value;
+	return <>{compare && <Compare doc={compare} />}{run && <Run doc={run} />}</>;
+}
