@@ -293,6 +293,13 @@ $(B)/revision: FORCE
 	$(Q)if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 FORCE:
 
+# The page, compressed; web/README.md says how web/dist is made.
+WEB_FILES := $(patsubst web/dist/%,build/web/%.gz,$(filter-out %.sha256,$(wildcard web/dist/*)))
+build/web/%.gz: web/dist/%
+	$(call say,GZIP,$<)
+	$(Q)mkdir -p $(@D) && gzip -9 -n <$< >$@
+$(B)/lib/daemon/web_files.o build/fuzz/lib/daemon/web_files.o: $(WEB_FILES)
+
 $(B)/lib/base/cli.o: $(B)/revision
 $(B)/lib/base/cli.o: ALL_CFLAGS += -DANTIPHASE_VERSION='"$(VERSION)"' \
 	-DANTIPHASE_REVISION='"$(REVISION)"'

@@ -8,6 +8,7 @@ accepts the metrics, that the daemon rejects bad requests and keeps serving, and
 after SIGKILL at any moment it restarts with its store intact.  Prints PASS and FAIL
 lines for tests/run.
 """
+import gzip
 import http.client
 import json
 import os
@@ -205,6 +206,43 @@ def check_manual(doc):
     text = open(os.path.join(ROOT, "docs/api.md"), encoding="utf-8").read()
     missing = [p for p in doc["paths"] if "`%s`" % p not in text]
     verdict(not missing, "docs/api.md has every path", repr(missing))
+
+
+# ---- The page ------------------------------------------------------------------------
+
+def fetch(daemon, path, **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=10)
+    connection.request("GET", path, headers={k.replace("_", "-"): v for k, v in headers.items()})
+    answer = connection.getresponse()
+    text = answer.read()
+    connection.close()
+    return answer.status, answer.headers, text
+
+
+def check_page(daemon):
+    found = []
+    for path, name in (("/", "index.html"), ("/app.js", "app.js"), ("/app.css", "app.css"),
+                       ("/icon.svg", "icon.svg"), ("/LICENSES.txt", "LICENSES.txt")):
+        with open(os.path.join(ROOT, "web/dist", name), "rb") as file:
+            wanted = file.read()
+        plain = fetch(daemon, path)
+        packed = fetch(daemon, path, Accept_Encoding="br, gzip")
+        if plain[0] != 200 or plain[2] != wanted or plain[1]["Content-Encoding"]:
+            found.append("%s: %d, %d bytes" % (path, plain[0], len(plain[2])))
+        if packed[1]["Content-Encoding"] != "gzip" or gzip.decompress(packed[2]) != wanted:
+            found.append(path + ": not as it was before it was compressed")
+        if plain[1]["ETag"] == packed[1]["ETag"]:
+            found.append(path + ": one ETag for two answers")
+        again = fetch(daemon, path, Accept_Encoding="gzip", If_None_Match=packed[1]["ETag"])
+        if again[0] != 304 or again[2]:
+            found.append("%s: sent again, %d" % (path, again[0]))
+        policy = packed[1]["Content-Security-Policy"] or ""
+        if not policy.startswith("default-src 'self'; ") or "unsafe" in policy or \
+                packed[1]["Set-Cookie"] or packed[1]["X-Content-Type-Options"] != "nosniff":
+            found.append("%s: %s" % (path, packed[1]))
+    if fetch(daemon, "/", Host="evil.example")[0] != 403:
+        found.append("the page is served under another host's name")
+    verdict(not found, "the page is web/dist, compressed or not, with a policy", "\n".join(found))
 
 
 # ---- Events and metrics --------------------------------------------------------------
@@ -518,7 +556,7 @@ def check_queries(daemon):
            "/api/v1/jobs?limit=x", "/api/v1/advice?limit=-1"]
     got = {daemon.ask("GET", path)[0] for path in bad}
     verdict(got == {400}, "queries that make no sense are refused", repr(got))
-    odd = ["/", "/api", "/api/v1/links/", "/api/v1/links/%00", "/api/v1/jobs/%2e%2e",
+    odd = ["//", "/index.html", "/app.js/", "/api", "/api/v1/links/", "/api/v1/links/%00", "/api/v1/jobs/%2e%2e",
            "/api/v1/advice/" + "x" * 5000, "/api/v1/../../etc/passwd", "/api/v1/nothing"]
     got = {daemon.ask("GET", path)[0] for path in odd}
     verdict(got <= {404, 414} and daemon.is_serving(), "paths that are not there are 404",
@@ -680,6 +718,7 @@ def main():
         verdict(all(line.startswith("antiphase-scheduler: ") for line in lines),
                 "what it says bears its name", repr(lines))
         check_manual(doc)
+        check_page(daemon)
         source = simulate(folder, 100, 4)
         for _ in range(60):
             time.sleep(0.25)

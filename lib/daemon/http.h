@@ -95,6 +95,8 @@ struct http_request {
 
 /* The decoded value of a parameter of the query, or NULL. */
 const char *http_query(const struct http_request *request, const char *name);
+/* The value of a header, or NULL. */
+const char *http_header(const struct http_request *request, const char *name);
 /* Who asks, as peer_user_of(); PEER_USER_UNKNOWN, too, without a connection. */
 uid_t http_peer_user(const struct http_request *request);
 
@@ -102,7 +104,9 @@ struct http_reply {
 	unsigned status;          /* 0: 200. */
 	const char *content_type; /* Static; NULL: "application/json". */
 	struct strbuf body;
-	bool is_gzip;  /* The body is compressed; sets Content-Encoding. */
+	bool is_gzip; /* The body is compressed; sets Content-Encoding. */
+	/* Static.  Of a page: its Content-Security-Policy; NULL: none. */
+	const char *policy;
 	char etag[40]; /* "": none.  If the client has it already, it gets a 304. */
 };
 

@@ -60,6 +60,7 @@ http_reply_error(struct http_reply *reply, unsigned status, const char *code,
 	reply->status = status;
 	reply->content_type = NULL;
 	reply->is_gzip = false;
+	reply->policy = NULL;
 	reply->etag[0] = '\0';
 }
 
@@ -354,6 +355,12 @@ add_headers(const struct http *http, struct MHD_Connection *connection,
 		MHD_add_response_header(response, "ETag", reply->etag);
 	if (reply->is_gzip)
 		MHD_add_response_header(response, "Content-Encoding", "gzip");
+	if (reply->policy) {
+		MHD_add_response_header(response, "Content-Security-Policy",
+					reply->policy);
+		MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+		MHD_add_response_header(response, "Vary", "Accept-Encoding");
+	}
 	if (status == MHD_HTTP_UNAUTHORIZED)
 		MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
 	if (status != MHD_HTTP_METHOD_NOT_ALLOWED)
@@ -620,6 +627,13 @@ http_query(const struct http_request *request, const char *name)
 					  &value, &n) != MHD_YES)
 		return NULL;
 	return value ? value : "";
+}
+
+const char *
+http_header(const struct http_request *request, const char *name)
+{
+	return MHD_lookup_connection_value((struct MHD_Connection *)request->connection,
+					   MHD_HEADER_KIND, name);
 }
 
 void

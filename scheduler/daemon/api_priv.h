@@ -9,6 +9,7 @@
  *	api_changes.c  changes made at the cluster's scheduler, and undoing them
  *	api_events.c   events for listeners
  *	api_k8s.c      kube-scheduler's extender
+ *	api_web.c      the page
  *	api.c          routes, token, opening and closing
  *
  * Each uses those above it.
@@ -106,6 +107,8 @@ void api_changes(void *api, const struct http_request *request,
 		 struct http_reply *reply);
 void api_job_action(void *api, const struct http_request *request,
 		    struct http_reply *reply);
+
+void api_web(void *api, const struct http_request *request, struct http_reply *reply);
 
 /* ---- api_events.c -------------------------------------------------------------------- */
 
