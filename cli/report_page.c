@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/report_page.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cli.h"
+#include "lib/base/err.h"
+#include "lib/base/json.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/words.h"
+#include "lib/daemon/web_files.h"
+
+/* Those that the page can show: KEYS in web/src/state.js. */
+static const char *const report_schemas[] = {
+	"antiphase.advice/1",
+	"antiphase.changes/1",
+	"antiphase.fragmentation/1",
+	"antiphase.health/1",
+	"antiphase.job_advices/1",
+	"antiphase.jobs/1",
+	"antiphase.link_history/1",
+	"antiphase.links/1",
+	"antiphase.sim-compare/1",
+	"antiphase.sim-run/1",
+	"antiphase.topology/1",
+	"antiphase.top/1",
+	NULL,
+};
+
+static int
+check(const char *path, const char *text, size_t length, struct err *err)
+{
+	struct json_doc *doc;
+	const char *schema;
+	int r = json_parse(path, text, length, &doc, err);
+
+	if (r < 0)
+		return r;
+	r = json_get_str(doc, json_root(doc), "schema", &schema, err);
+	if (r == 0 && words_index(schema, report_schemas) < 0) {
+		r = err_set(err, path, 0, 0, "a report does not show a '%s'", schema);
+		err_suggest(err, schema, report_schemas);
+	}
+	json_doc_free(doc);
+	return r;
+}
+
+/*
+ * Appends checked JSON without the white space between its tokens.  '<' occurs only in
+ * strings, and is written as an escape.
+ */
+static void
+add_json(const char *text, size_t length, struct strbuf *out)
+{
+	bool is_string = false;
+
+	for (size_t i = 0; i < length; i++) {
+		char c = text[i];
+
+		if (c == '"')
+			is_string = !is_string;
+		if (c == '<')
+			strbuf_puts(out, "\\u003c");
+		else if (is_string || !strchr(" \t\r\n", c) || !c)
+			strbuf_putc(out, c);
+		if (c == '\\' && i + 1 < length)
+			strbuf_putc(out, text[++i]);
+	}
+}
+
+int
+report_add(const char *path, const char *text, size_t length, struct strbuf *documents,
+	   struct err *err)
+{
+	int r = check(path, text, length, err);
+
+	if (r < 0)
+		return r;
+	if (documents->length)
+		strbuf_puts(documents, ",\n");
+	add_json(text, length, documents);
+	return 0;
+}
+
+static void
+add_file(const char *name, struct strbuf *out)
+{
+	web_file_unpack(web_file_find(name), out);
+}
+
+/* Appends the frame up to the marker; returns what follows it. */
+static const char *
+add_frame(const char *frame, const char *marker, struct strbuf *out)
+{
+	const char *at = strstr(frame, marker);
+
+	BUG_ON(!at);
+	strbuf_add(out, frame, (size_t)(at - frame));
+	return at + strlen(marker);
+}
+
+void
+report_page(const struct strbuf *documents, struct strbuf *out)
+{
+	struct strbuf frame = STRBUF_EMPTY;
+	const char *rest;
+
+	add_file("report.html", &frame);
+	rest = add_frame(frame.text, "@STYLE@", out);
+	add_file("app.css", out);
+	rest = add_frame(rest, "@DATA@", out);
+	strbuf_printf(out,
+		      "{\"schema\":\"antiphase.report/1\",\"version\":\"%s\","
+		      "\"documents\":[\n",
+		      cli_version());
+	strbuf_add(out, documents->text, documents->length);
+	strbuf_puts(out, "\n]}");
+	rest = add_frame(rest, "@SCRIPT@", out);
+	add_file("app.js", out);
+	strbuf_puts(out, rest);
+	strbuf_free(&frame);
+}
