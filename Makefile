@@ -16,6 +16,8 @@ PACKAGES_TORCH := python3-torch
 PACKAGES_KUBE  := golang-1.19-go rsync etcd-server kubernetes-client openssl curl
 PACKAGES_LINT  := clang-14 clang-format cppcheck shellcheck
 PACKAGES_FUZZ  := clang-14 libclang-rt-14-dev
+# nodejs and npm may come from elsewhere, too: any 'npm' on the PATH is good.
+PACKAGES_WEB   := $(if $(shell command -v npm),,nodejs npm) chromium
 PACKAGES_BENCH := g++ libsimgrid-dev
 
 # ---- How it is compiled --------------------------------------------------------
@@ -114,7 +116,7 @@ C_FILES      := $(filter-out $(MPI_FILES) $(if $(SPANK),,scheduler/slurm/hooks/s
 SH_FILES     := .ci/run tests/run tests/net/run $(wildcard tests/*.sh tests/*/*.sh examples/*.sh examples/*/*.sh \
                 scheduler/slurm/hooks/*.sh)
 
-.PHONY: FORCE all help demo demo-live kube test test-hostile test-killed test-net test-torch check bench bench-net bench-pacer bench-pacer-live bench-scheduler bench-wire lint fuzz fuzz-coverage fuzz-smoke man install clean deps golden-accept repro-cassini
+.PHONY: FORCE all help demo demo-live kube web test-web test test-hostile test-killed test-net test-torch check bench bench-net bench-pacer bench-pacer-live bench-scheduler bench-wire lint fuzz fuzz-coverage fuzz-smoke man install clean deps golden-accept repro-cassini
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -162,6 +164,16 @@ test-net: ## test with real traffic between network namespaces (root)
 		$(B)/tests/net/bpf_inject $(B)/tests/net/slurm_probe \
 		$(B)/tests/net/pace_steer build/bpf/wire_hash.bpf.o $(MPI_TESTS)
 	$(Q)B=$(B) bash tests/net/run
+
+# Needs npm and its registry; 'make all' needs neither.
+web: ## make web/dist anew from web/src (npm, esbuild)
+	$(Q)cd web && npm ci --ignore-scripts --no-audit --no-fund
+	$(Q)cd web && node build.mjs
+
+test-web: ## test the page: figures, layout, web/dist, and in a headless Chromium
+	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_WEB)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)B=$(B) sh tests/web.sh
 
 kube: ## build kube-apiserver and kube-scheduler for 'test-net' (10 min, 3 GiB, once)
 	@sh tests/deps.sh $(PACKAGES_KUBE)
