@@ -20,6 +20,8 @@ from zmtp import (connect, crc32c, zmq_frame, zmq_greeting, zmq_meet, zmq_read,
 def record_frames(folder):
     """Returns messages of a simulated cluster as sent over the bus: (topic, frame)."""
     path = folder + "/source"
+    if os.path.exists(path):
+        os.unlink(path)  # Of an earlier call.
     sim = subprocess.Popen(
         [os.path.join(BUILD, "antiphase-sim"), "run", "two-jobs.ini", "--duration", "60",
          "--pace", "4", "--publish", "ipc://" + path], cwd=os.path.join(ROOT, "examples"),
