@@ -27,9 +27,9 @@ have_own_ports() {
 
 # Six flows are both directions of three connections.
 live_fabric 2>/dev/null && live_slurm && live_collectors && live_links paths || exit 1
-live_submit A h0,h3 200 4.2 45 0.02 1 0 1@0 1 meet >/dev/null
-live_submit B h1,h4 150 5.6 62 0.02 1 0 1@0 2 meet >/dev/null
-live_submit C h2,h5 270 3.1 34 0.02 1 0 1@0 3 meet >/dev/null
+live_submit A h0,h3 320 4.2 45 0.02 1 0 1@0 1 meet >/dev/null
+live_submit B h1,h4 240 5.6 62 0.02 1 0 1@0 2 meet >/dev/null
+live_submit C h2,h5 432 3.1 34 0.02 1 0 1@0 3 meet >/dev/null
 lab_wait_for 30 "the jobs" live_are_ready 6
 check "their connections collide" live_collide
 # Not before: what probes find out is kept, and another seed would make it wrong.
@@ -51,7 +51,7 @@ check "and paths again in enforce" lab_wait_for 30 "six flows" live_are_settled 
 touch "$LAB_DIR/stop"
 check "the kill switch undoes all" lab_wait_for 20 "own ports" have_own_ports
 check "no connection was opened again" test "$(live_connections)" = "$(cat "$LAB_DIR/before")"
-live_wait_jobs 90
+live_wait_jobs 150
 check "all jobs end well" test "$(cat "$LIVE_OUT"/done.* | sort | uniq -c | tr -d ' ')" = 30
 live_scheduler_stop
 lab_end

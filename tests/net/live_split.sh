@@ -22,7 +22,7 @@ if [ ! -e "$LAB_B/spank_antiphase.so" ]; then
 	skip "everything" "Slurm's header spank.h is not installed"
 	lab_end
 fi
-seconds=${SPLIT_SECONDS:-50}
+seconds=${SPLIT_SECONDS:-80}
 
 # Name, hosts, MB and ms of computing, as in the case 'paths' of demo_plan.py.
 declare -A LIVE_JOBS=([A]="h0,h3 4.2 45" [B]="h1,h4 5.6 62" [C]="h2,h5 3.1 34")
