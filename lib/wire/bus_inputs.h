@@ -25,7 +25,7 @@ struct bus_input {
 
 struct bus_inputs {
 	struct bus_context *context;   /* Borrowed. */
-	struct bus_speakers *speakers; /* Owned.  NULL: whoever connects is believed. */
+	struct bus_speakers *speakers; /* Owned.  NULL: every connection is believed. */
 	VEC(struct bus_input *) sockets; /* Owned; one at least. */
 	size_t at;                       /* The one that the last part came from. */
 	bool is_amid;                    /* More parts of its message are there. */
