@@ -25,6 +25,7 @@
 static char path[64];
 static int listener = -1;
 static struct http_client *kept;
+static struct loop *kept_loop;
 
 struct talk {
 	struct loop *loop;
@@ -35,8 +36,10 @@ struct talk {
 };
 
 static void
-remove_socket(void)
+end(void)
 {
+	http_client_free(kept);
+	loop_free(kept_loop);
 	unlink(path);
 }
 
@@ -48,7 +51,8 @@ listen_once(void)
 	if (listener >= 0)
 		return;
 	/* While there is a client, libcurl does not begin anew for each call. */
-	kept = http_client_new(loop_new());
+	kept_loop = loop_new();
+	kept = http_client_new(kept_loop);
 	snprintf(path, sizeof path, "/tmp/ap-fuzz-http-%d.sock", (int)getpid());
 	unlink(path);
 	snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
@@ -56,7 +60,7 @@ listen_once(void)
 	BUG_ON(listener < 0 ||
 	       bind(listener, (struct sockaddr *)&address, sizeof address) < 0 ||
 	       listen(listener, 4) < 0);
-	atexit(remove_socket);
+	atexit(end);
 }
 
 /* Sends everything and ends; the request stays unread until then. */
