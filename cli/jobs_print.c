@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cli/rate_text.h"
 #include "cli/screen.h"
 #include "cli/sparkline.h"
 #include "lib/base/hostlist.h"
+#include "lib/base/rate_text.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
 #include "lib/base/vec.h"

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "cli/collisions_print.h"
-#include "cli/rate_text.h"
 #include "cli/screen.h"
 #include "cli/sparkline.h"
+#include "lib/base/rate_text.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
 #include "lib/base/utf8.h"

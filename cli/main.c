@@ -23,6 +23,7 @@ static const struct cli_verb *const verbs[] = {
 	&verb_jobs,
 	&verb_job,
 	&verb_top,
+	&verb_web,
 	&verb_report,
 	&verb_record,
 	&verb_replay,

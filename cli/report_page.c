@@ -12,6 +12,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/words.h"
 #include "lib/daemon/web_files.h"
+#include "lib/daemon/web_tables.h"
 
 /* Those that the page can show: KEYS in web/src/state.js. */
 static const char *const report_schemas[] = {
@@ -30,8 +31,10 @@ static const char *const report_schemas[] = {
 	NULL,
 };
 
+/* Also appends the tables of a document that the page can show. */
 static int
-check(const char *path, const char *text, size_t length, struct err *err)
+check(const char *path, const char *text, size_t length, struct strbuf *tables,
+      struct err *err)
 {
 	struct json_doc *doc;
 	const char *schema;
@@ -44,6 +47,8 @@ check(const char *path, const char *text, size_t length, struct err *err)
 		r = err_set(err, path, 0, 0, "a report does not show a '%s'", schema);
 		err_suggest(err, schema, report_schemas);
 	}
+	if (r == 0)
+		web_tables_add(json_root(doc), tables);
 	json_doc_free(doc);
 	return r;
 }
@@ -72,17 +77,24 @@ add_json(const char *text, size_t length, struct strbuf *out)
 }
 
 int
-report_add(const char *path, const char *text, size_t length, struct strbuf *documents,
+report_add(const char *path, const char *text, size_t length, struct report *report,
 	   struct err *err)
 {
-	int r = check(path, text, length, err);
+	int r = check(path, text, length, &report->tables, err);
 
 	if (r < 0)
 		return r;
-	if (documents->length)
-		strbuf_puts(documents, ",\n");
-	add_json(text, length, documents);
+	if (report->documents.length)
+		strbuf_puts(&report->documents, ",\n");
+	add_json(text, length, &report->documents);
 	return 0;
+}
+
+void
+report_free(struct report *report)
+{
+	strbuf_free(&report->documents);
+	strbuf_free(&report->tables);
 }
 
 static void
@@ -103,7 +115,7 @@ add_frame(const char *frame, const char *marker, struct strbuf *out)
 }
 
 void
-report_page(const struct strbuf *documents, struct strbuf *out)
+report_page(const struct report *report, struct strbuf *out)
 {
 	struct strbuf frame = STRBUF_EMPTY;
 	const char *rest;
@@ -111,12 +123,14 @@ report_page(const struct strbuf *documents, struct strbuf *out)
 	add_file("report.html", &frame);
 	rest = add_frame(frame.text, "@STYLE@", out);
 	add_file("app.css", out);
+	rest = add_frame(rest, "@TABLES@", out);
+	strbuf_add(out, report->tables.text, report->tables.length);
 	rest = add_frame(rest, "@DATA@", out);
 	strbuf_printf(out,
 		      "{\"schema\":\"antiphase.report/1\",\"version\":\"%s\","
 		      "\"documents\":[\n",
 		      cli_version());
-	strbuf_add(out, documents->text, documents->length);
+	strbuf_add(out, report->documents.text, report->documents.length);
 	strbuf_puts(out, "\n]}");
 	rest = add_frame(rest, "@SCRIPT@", out);
 	add_file("app.js", out);

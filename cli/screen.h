@@ -82,6 +82,7 @@ struct screen {
 	bool is_live;                    /* A bus; a recording has an end. */
 	int64_t heard_at_ns;             /* This process's time at the last frame. */
 	int64_t read_at_ns;              /* The same when the feed was read last. */
+	int64_t skipped_ns;              /* Frames of before are passed over. */
 	struct contention_starts *since; /* Owned. */
 };
 
@@ -106,6 +107,18 @@ int screen_gather(struct screen *screen, uint32_t least_ms);
  * status after a message.
  */
 int screen_follow(struct screen *screen, int64_t real_ns);
+
+/*
+ * Takes the frames of a bus that have arrived, as many as fit into one turn of a loop.
+ * 0, or a negative errno with 'err' filled.
+ */
+int screen_drain(struct screen *screen, struct err *err);
+
+/*
+ * Reads a recording on to the first frame after 'at_ns' (wall clock), or its end; frames
+ * of long before are passed over.  It never goes back.  0, or a negative errno with 'err' filled.
+ */
+int screen_seek(struct screen *screen, int64_t at_ns, struct err *err);
 
 /* Prints that no job with traffic is called 'name', with a suggestion; CLI_USAGE. */
 int screen_unknown_job(const struct screen *screen, const char *name);

@@ -10,6 +10,7 @@
 #include "cli/link_history.h"
 #include "cli/report_page.h"
 #include "cli/screen.h"
+#include "cli/screen_history.h"
 #include "cli/top_view.h"
 #include "cli/verbs.h"
 #include "lib/base/alloc.h"
@@ -19,7 +20,6 @@
 #include "lib/base/jsonw.h"
 #include "lib/base/strbuf.h"
 #include "lib/wire/rec.h"
-#include "scheduler/live/live.h"
 #include "topology/write.h"
 
 #define MAX_DOCUMENT_BYTES (64u << 20)
@@ -57,7 +57,7 @@ is_recording(const char *path)
 }
 
 static int
-add_document(const char *path, struct strbuf *documents)
+add_document(const char *path, struct report *report)
 {
 	struct err err;
 	size_t length;
@@ -66,7 +66,7 @@ add_document(const char *path, struct strbuf *documents)
 
 	if (r < 0)
 		return cli_fail(r, &err);
-	r = report_add(path, text, length, documents, &err);
+	r = report_add(path, text, length, report, &err);
 	free(text);
 	return r < 0 ? cli_fail(r, &err) : CLI_OK;
 }
@@ -77,24 +77,12 @@ add_document(const char *path, struct strbuf *documents)
 static int
 follow(struct screen *screen, struct link_history *history)
 {
-	uint32_t window_ms = screen->opts.window_ms;
 	int status;
 
-	screen->opts.window_ms = LINK_HISTORY_STEP_MS;
-	do {
-		struct contention found;
-
-		status = screen_follow(screen, 0);
-		if (status != CLI_OK && status != CLI_NO)
-			return status;
-		if (live_complete_ms(screen->live) == LIVE_NEVER)
-			continue;
-		screen_find(screen, CONTENTION_BY_CONTENTION, &found);
-		link_history_add(history, &found);
-		contention_fini(&found);
-	} while (status == CLI_OK);
-	screen->opts.window_ms = window_ms;
-	return screen_gather(screen, 0);
+	do
+		status = screen_history_step(screen, history);
+	while (status == CLI_OK);
+	return status == CLI_NO ? screen_gather(screen, 0) : status;
 }
 
 /* Writes the links and jobs of the recording's end. */
@@ -111,10 +99,10 @@ write_end(struct screen *screen, FILE *out)
 }
 
 static int
-add_text(const char *path, char *text, size_t length, struct strbuf *documents)
+add_text(const char *path, char *text, size_t length, struct report *report)
 {
 	struct err err;
-	int r = report_add(path, text, length, documents, &err);
+	int r = report_add(path, text, length, report, &err);
 
 	free(text);
 	return r < 0 ? cli_fail(r, &err) : CLI_OK;
@@ -133,7 +121,7 @@ write_history(const struct link_history *history, FILE *out)
 
 static int
 add_screen(const char *path, struct screen *screen, const struct link_history *history,
-	   struct strbuf *documents)
+	   struct report *report)
 {
 	int status = CLI_OK;
 
@@ -153,13 +141,13 @@ add_screen(const char *path, struct screen *screen, const struct link_history *h
 		else
 			topo_json_write(screen->topo, out);
 		fclose(out);
-		status = add_text(path, text, length, documents);
+		status = add_text(path, text, length, report);
 	}
 	return status;
 }
 
 static int
-add_recording(const char *path, const struct args *args, struct strbuf *documents)
+add_recording(const char *path, const struct args *args, struct report *report)
 {
 	struct screen_opts opts = args->screen;
 	struct link_history *history = link_history_new();
@@ -171,7 +159,7 @@ add_recording(const char *path, const struct args *args, struct strbuf *document
 	if (status == CLI_OK)
 		status = follow(&screen, history);
 	if (status == CLI_OK)
-		status = add_screen(path, &screen, history, documents);
+		status = add_screen(path, &screen, history, report);
 	screen_close(&screen);
 	link_history_free(history);
 	return status;
@@ -180,20 +168,20 @@ add_recording(const char *path, const struct args *args, struct strbuf *document
 /* ---- The verb ------------------------------------------------------------------------ */
 
 static int
-add_all(char **files, int n, const struct args *args, struct strbuf *documents)
+add_all(char **files, int n, const struct args *args, struct report *report)
 {
 	int n_recordings = 0, status = CLI_OK;
 
 	for (int i = 0; i < n && status == CLI_OK; i++) {
 		if (!is_recording(files[i]))
-			status = add_document(files[i], documents);
+			status = add_document(files[i], report);
 		else if (++n_recordings > MAX_RECORDINGS)
 			status = cli_usage_error(&verb_report,
 						 "a report shows one recording, and %s "
 						 "is the second",
 						 files[i]);
 		else
-			status = add_recording(files[i], args, documents);
+			status = add_recording(files[i], args, report);
 	}
 	return status;
 }
@@ -218,7 +206,8 @@ run_report(int argc, char **argv)
 			.min = 1, .max = 100),
 		CLI_OPTS_END,
 	};
-	struct strbuf documents = STRBUF_EMPTY, page = STRBUF_EMPTY;
+	struct report report = REPORT_EMPTY;
+	struct strbuf page = STRBUF_EMPTY;
 	int first = cli_parse(&verb_report, opts, argc, argv), status;
 	struct err err;
 
@@ -226,15 +215,15 @@ run_report(int argc, char **argv)
 		return cli_status(first);
 	if (!args.out)
 		return cli_usage_error(&verb_report, "give --output FILE");
-	status = add_all(argv + first, argc - first, &args, &documents);
+	status = add_all(argv + first, argc - first, &args, &report);
 	if (status == CLI_OK) {
 		int r;
 
-		report_page(&documents, &page);
+		report_page(&report, &page);
 		r = file_write(args.out, page.text, page.length, &err);
 		status = r < 0 ? cli_fail(r, &err) : CLI_OK;
 	}
-	strbuf_free(&documents);
+	report_free(&report);
 	strbuf_free(&page);
 	return cli_finish(status);
 }

@@ -24,6 +24,7 @@ extern const struct cli_verb verb_top;
 extern const struct cli_verb verb_record;
 extern const struct cli_verb verb_replay;
 extern const struct cli_verb verb_report;
+extern const struct cli_verb verb_web;
 extern const struct cli_verb verb_proxy;
 extern const struct cli_verb verb_keys;
 extern const struct cli_verb verb_config;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/daemon/web_files.h"
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <zlib.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
+#include "lib/daemon/http.h"
 
 /*
  * The Makefile compresses web/dist into build/web.  An embedded file has the labels
@@ -68,4 +71,30 @@ web_file_unpack(const struct web_file *file, struct strbuf *out)
 		strbuf_add(out, (const char *)piece, sizeof piece - z.avail_out);
 	} while (r != Z_STREAM_END);
 	inflateEnd(&z);
+}
+
+static bool
+takes_gzip(const struct http_request *request)
+{
+	const char *accepted = http_header(request, "Accept-Encoding");
+
+	return accepted && strstr(accepted, "gzip");
+}
+
+void
+web_file_answer(const struct http_request *request, struct http_reply *reply)
+{
+	const char *name = request->path + 1;
+	const struct web_file *file = web_file_find(*name ? name : "index.html");
+	unsigned long sum = crc32(0, file->bytes, *file->n_bytes);
+
+	reply->content_type = file->content_type;
+	reply->policy = WEB_FILE_POLICY;
+	reply->is_gzip = takes_gzip(request);
+	snprintf(reply->etag, sizeof reply->etag, "\"%08lx-%s\"", sum,
+		 reply->is_gzip ? "gzip" : "plain");
+	if (reply->is_gzip)
+		strbuf_add(&reply->body, (const char *)file->bytes, *file->n_bytes);
+	else
+		web_file_unpack(file, &reply->body);
 }

@@ -28,6 +28,7 @@ static const struct http_route routes[] = {
 	{ "GET", "/app.css", false, 0, api_web },
 	{ "GET", "/icon.svg", false, 0, api_web },
 	{ "GET", "/LICENSES.txt", false, 0, api_web },
+	{ "GET", "/tables", false, 0, api_tables },
 	{ "GET", "/api/v1/health", false, 0, api_health },
 	{ "GET", "/api/v1/topology", false, 0, api_topology },
 	{ "GET", "/api/v1/links", false, 0, api_links },

@@ -18,6 +18,7 @@
 #include "scheduler/daemon/fragmentation_watch.h"
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/daemon/telemetry.h"
+#include "scheduler/live/circle_json.h"
 #include "scheduler/live/feed.h"
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
@@ -166,60 +167,29 @@ api_links(void *ctx, const struct http_request *request, struct http_reply *repl
 	vec_free(&links);
 }
 
-/* Each job's rate on a link during its iteration, and their sum. */
+static bool
+advised_shift(void *ctx, const char *name, int64_t *ret_shift_us)
+{
+	const struct jobs *jobs = ctx;
+	const struct job *job = jobs_find(jobs, name);
+	struct advisor_view view;
+
+	if (!job || job->number == UINT32_MAX ||
+	    !advisor_view(jobs_advisor(jobs), job->number, &view))
+		return false;
+	*ret_shift_us = view.shift_us;
+	return true;
+}
+
 static void
 write_circle(struct api *api, const struct contention_link *link,
 	     struct http_reply *reply)
 {
+	const struct status status = api_status(api);
 	struct api_text text;
-	struct jsonw *w = &text.w;
 
 	api_begin(&text, "antiphase.circle/1");
-	jsonw_str(w, "link", link->name);
-	if (link->capacity_bps > 0)
-		jsonw_rounded(w, "capacity_bps", link->capacity_bps, 0);
-	else
-		jsonw_null(w, "capacity_bps");
-	jsonw_array(w, "jobs");
-	for (size_t i = 0; i < link->n_jobs; i++) {
-		const struct profiled_job *seen =
-			job_profiler_find(api->profiler, link->jobs[i].job);
-		const char *name = live_job_name(api->live, link->jobs[i].job);
-		const struct job *job = jobs_find(api->opts.jobs, name);
-		struct advisor_view view = { .shift_us = 0 };
-		bool has_view =
-			job && job->number != UINT32_MAX &&
-			advisor_view(jobs_advisor(api->opts.jobs), job->number, &view);
-		const struct profile *p;
-
-		if (!seen || !seen->has_estimate)
-			continue;
-		p = &seen->detection.profile;
-		jsonw_object(w, NULL);
-		jsonw_str(w, "job", name);
-		jsonw_int(w, "period_us", p->period_us);
-		if (has_view)
-			jsonw_int(w, "shift_us", view.shift_us);
-		else
-			jsonw_null(w, "shift_us");
-		/* The link has this multiple of an interface's phases. */
-		jsonw_rounded(w, "factor",
-			      profile_mean_bps(p) > 0 && link->jobs[i].mean_bps > 0
-				      ? link->jobs[i].mean_bps / profile_mean_bps(p)
-				      : 0,
-			      4);
-		jsonw_array(w, "phases");
-		for (size_t k = 0; k < p->n_phases; k++) {
-			jsonw_flat_object(w, NULL);
-			jsonw_int(w, "start_us", p->phases[k].start_us);
-			jsonw_int(w, "duration_us", p->phases[k].duration_us);
-			jsonw_rounded(w, "rate_bps", p->phases[k].rate_bps, 0);
-			jsonw_end(w);
-		}
-		jsonw_end(w);
-		jsonw_end(w);
-	}
-	jsonw_end(w);
+	circle_json_put(&status, link, advised_shift, api->opts.jobs, &text.w);
 	api_end(&text, reply);
 }
 

@@ -9,7 +9,7 @@
  *	api_changes.c  changes made at the cluster's scheduler, and undoing them
  *	api_events.c   events for listeners
  *	api_k8s.c      kube-scheduler's extender
- *	api_web.c      the page
+ *	api_web.c      the page, and its tables without JavaScript
  *	api.c          routes, token, opening and closing
  *
  * Each uses those above it.
@@ -109,6 +109,8 @@ void api_job_action(void *api, const struct http_request *request,
 		    struct http_reply *reply);
 
 void api_web(void *api, const struct http_request *request, struct http_reply *reply);
+void api_tables(void *api, const struct http_request *request,
+		struct http_reply *reply);
 
 /* ---- api_events.c -------------------------------------------------------------------- */
 

@@ -1,42 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api_web.c - the page: GET / and its files.  It reads the API like any other client.
+ * api_web.c - the page: GET / and its files, which read the API like any other client, and
+ * GET /tables, which has links and jobs without JavaScript.
  */
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
+#include "lib/base/err.h"
 #include "lib/daemon/web_files.h"
-#include "lib/wire/crc32c.h"
+#include "lib/daemon/web_tables.h"
 #include "scheduler/daemon/api_priv.h"
-
-/* No script, style, picture or connection but this server's; in no frame. */
-#define POLICY \
-	"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-static bool
-takes_gzip(const struct http_request *request)
-{
-	const char *accepted = http_header(request, "Accept-Encoding");
-
-	return accepted && strstr(accepted, "gzip");
-}
 
 void
 api_web(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
-	const char *name = request->path + 1;
-	const struct web_file *file = web_file_find(*name ? name : "index.html");
-	uint32_t sum = crc32c(0, file->bytes, *file->n_bytes);
-
 	(void)ctx;
-	reply->content_type = file->content_type;
-	reply->policy = POLICY;
-	reply->is_gzip = takes_gzip(request);
-	snprintf(reply->etag, sizeof reply->etag, "\"%08" PRIx32 "-%s\"", sum,
-		 reply->is_gzip ? "gzip" : "plain");
-	if (reply->is_gzip)
-		strbuf_add(&reply->body, (const char *)file->bytes, *file->n_bytes);
-	else
-		web_file_unpack(file, &reply->body);
+	web_file_answer(request, reply);
+}
+
+void
+api_tables(void *ctx, const struct http_request *request, struct http_reply *reply)
+{
+	struct http_reply links = { .body = STRBUF_EMPTY };
+	struct http_reply jobs = { .body = STRBUF_EMPTY };
+	struct err err;
+
+	api_links(ctx, request, &links);
+	api_jobs(ctx, request, &jobs);
+	if (links.status || jobs.status) { /* The query. */
+		strbuf_free(&reply->body);
+		*reply = links.status ? links : jobs;
+		strbuf_free(links.status ? &jobs.body : &links.body);
+		return;
+	}
+	reply->content_type = "text/html; charset=utf-8";
+	reply->policy = WEB_FILE_POLICY;
+	if (web_tables_page((const char *const[]){ links.body.text, jobs.body.text }, 2,
+			    &reply->body, &err) < 0)
+		BUG("our own document is no JSON: %s", err.text);
+	strbuf_free(&links.body);
+	strbuf_free(&jobs.body);
 }

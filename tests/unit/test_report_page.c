@@ -46,15 +46,16 @@ the_files_of_the_page_are_there(void **state)
 static void
 a_report_holds_its_documents_style_and_script_once(void **state)
 {
-	struct strbuf documents = STRBUF_EMPTY, page = STRBUF_EMPTY;
+	struct report report = REPORT_EMPTY;
+	struct strbuf page = STRBUF_EMPTY;
 	static const char one[] = "{\"schema\":\"antiphase.links/1\",\"links\":[]}";
 	static const char two[] = "{\"schema\":\"antiphase.topology/1\"}";
 	struct err err;
 
 	(void)state;
-	assert_int_equal(report_add("a", one, strlen(one), &documents, &err), 0);
-	assert_int_equal(report_add("b", two, strlen(two), &documents, &err), 0);
-	report_page(&documents, &page);
+	assert_int_equal(report_add("a", one, strlen(one), &report, &err), 0);
+	assert_int_equal(report_add("b", two, strlen(two), &report, &err), 0);
+	report_page(&report, &page);
 	assert_int_equal(count(page.text, one), 1);
 	assert_int_equal(count(page.text, two), 1);
 	assert_non_null(strstr(page.text, "]},\n{"));
@@ -64,27 +65,28 @@ a_report_holds_its_documents_style_and_script_once(void **state)
 	assert_null(strstr(page.text, "@DATA@"));
 	assert_null(strstr(page.text, "@SCRIPT@"));
 	assert_non_null(strstr(page.text, "default-src 'none'; script-src 'sha256-"));
-	strbuf_free(&documents);
+	report_free(&report);
 	strbuf_free(&page);
 }
 
 static void
 names_cannot_end_the_script_that_holds_them(void **state)
 {
-	struct strbuf documents = STRBUF_EMPTY, page = STRBUF_EMPTY;
+	struct report report = REPORT_EMPTY;
+	struct strbuf page = STRBUF_EMPTY;
 	static const char evil[] =
 		"{\"schema\":\"antiphase.jobs/1\",\"jobs\":[{\"job\":"
 		"\"</script><script>alert(1)</script><!--\"}]}";
 	struct err err;
 
 	(void)state;
-	assert_int_equal(report_add("a", evil, strlen(evil), &documents, &err), 0);
-	assert_null(strchr(documents.text, '<'));
-	assert_non_null(strstr(documents.text, "\\u003c/script>\\u003cscript>"));
-	report_page(&documents, &page);
+	assert_int_equal(report_add("a", evil, strlen(evil), &report, &err), 0);
+	assert_null(strchr(report.documents.text, '<'));
+	assert_non_null(strstr(report.documents.text, "\\u003c/script>\\u003cscript>"));
+	report_page(&report, &page);
 	assert_int_equal(count(page.text, "</script>"), 2);
 	assert_null(strstr(page.text, "alert(1)</script>"));
-	strbuf_free(&documents);
+	report_free(&report);
 	strbuf_free(&page);
 }
 
@@ -94,14 +96,15 @@ space_between_tokens_is_left_out_and_strings_stay(void **state)
 	static const char text[] =
 		"\n{ \"schema\" : \"antiphase.jobs/1\",\r\n\t\"a b\": "
 		"\" \\\" \\\\\" , \"c\":[ 1, 2 ] }\n";
-	struct strbuf documents = STRBUF_EMPTY;
+	struct report report = REPORT_EMPTY;
 	struct err err;
 
 	(void)state;
-	assert_int_equal(report_add("a", text, strlen(text), &documents, &err), 0);
-	assert_string_equal(documents.text, "{\"schema\":\"antiphase.jobs/1\",\"a b\":"
-					    "\" \\\" \\\\\",\"c\":[1,2]}");
-	strbuf_free(&documents);
+	assert_int_equal(report_add("a", text, strlen(text), &report, &err), 0);
+	assert_string_equal(report.documents.text,
+			    "{\"schema\":\"antiphase.jobs/1\",\"a b\":"
+			    "\" \\\" \\\\\",\"c\":[1,2]}");
+	report_free(&report);
 }
 
 static void
@@ -114,16 +117,16 @@ what_a_report_cannot_show_is_refused(void **state)
 					   "{\"schema\":7}",
 					   "{\"schema\":\"antiphase.link/1\"}",
 					   "{\"schema\":\"antiphase.links/2\"}" };
-	struct strbuf documents = STRBUF_EMPTY;
+	struct report report = REPORT_EMPTY;
 	struct err err;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-		assert_int_equal(report_add("bad.json", bad[i], strlen(bad[i]),
-					    &documents, &err),
-				 -EINVAL);
-	assert_int_equal(documents.length, 0);
-	strbuf_free(&documents);
+		assert_int_equal(
+			report_add("bad.json", bad[i], strlen(bad[i]), &report, &err),
+			-EINVAL);
+	assert_int_equal(report.documents.length, 0);
+	report_free(&report);
 }
 
 int

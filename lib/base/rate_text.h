@@ -2,8 +2,8 @@
 /*
  * rate_text.h - rates as printed on a port: "100G", "61.2G", "850M".
  */
-#ifndef CLI_RATE_TEXT_H
-#define CLI_RATE_TEXT_H
+#ifndef LIB_BASE_RATE_TEXT_H
+#define LIB_BASE_RATE_TEXT_H
 
 struct strbuf;
 struct table;

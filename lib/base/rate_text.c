@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/rate_text.h"
+#include "lib/base/rate_text.h"
 
 #include <math.h>
 
