@@ -16,6 +16,7 @@ struct fabric_source;
 struct fragmentation_watch;
 struct jobs;
 struct loop;
+struct outcomes;
 struct scheduler_config;
 struct scheduler_metrics;
 struct store;
@@ -29,6 +30,7 @@ struct api_opts {
 	const struct telemetry *telemetry;
 	struct jobs *jobs;
 	struct actions *actions;
+	const struct outcomes *outcomes;
 	const struct fragmentation_watch *fragmentation;
 	struct store *store; /* NULL: none. */
 	struct scheduler_metrics *metrics;

@@ -265,11 +265,21 @@ api_jobs(void *ctx, const struct http_request *request, struct http_reply *reply
 void
 api_job(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
+	static const char iterations[] = "/iterations";
 	struct api *api = ctx;
 	uint32_t id = live_find_job(api->live, request->rest);
 	const struct profiled_job *job =
 		id < TELE_OTHER ? job_profiler_find(api->profiler, id) : NULL;
+	size_t n = strlen(request->rest), n_iterations = sizeof iterations - 1;
+	char *name;
 
+	if (n > n_iterations &&
+	    strcmp(request->rest + n - n_iterations, iterations) == 0) {
+		name = xstrndup(request->rest, n - n_iterations);
+		api_job_iterations(api, name, reply);
+		free(name);
+		return;
+	}
 	if (!job)
 		http_reply_error(reply, 404, "unknown_job",
 				 "GET /api/v1/jobs lists those that have traffic",

@@ -5,6 +5,8 @@
  *	api_text.c     documents, numbers and pages
  *	api_facts.c    observed state: health, fabric, links, jobs, fragmentation,
  *	               history
+ *	api_iterations.c
+ *	               iterations of a job, and what happened to it
  *	api_advice.c   advice, and modes
  *	api_changes.c  changes made at the cluster's scheduler, and undoing them
  *	api_events.c   events for listeners
@@ -91,6 +93,9 @@ void api_fragmentation(void *api, const struct http_request *request,
 		       struct http_reply *reply);
 void api_series(void *api, const struct http_request *request,
 		struct http_reply *reply);
+
+/* Of one job; called by api_job(). */
+void api_job_iterations(struct api *api, const char *name, struct http_reply *reply);
 
 void api_advices(void *api, const struct http_request *request,
 		 struct http_reply *reply);

@@ -280,6 +280,7 @@ open_api(struct daemon *d, struct err *err)
 				.telemetry = d->telemetry,
 				.jobs = d->jobs,
 				.actions = d->actions,
+				.outcomes = d->outcomes,
 				.fragmentation = d->fragmentation,
 				.store = d->store,
 				.started_us = clk_wall_us() };

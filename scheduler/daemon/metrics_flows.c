@@ -5,6 +5,7 @@
 #include "scheduler/daemon/connect_offers.h"
 #include "scheduler/daemon/flow_table.h"
 #include "scheduler/daemon/metrics.h"
+#include "scheduler/daemon/outcomes.h"
 #include "scheduler/daemon/path_orders.h"
 #include "scheduler/daemon/path_ports.h"
 #include "scheduler/daemon/port_relay.h"
@@ -100,6 +101,7 @@ metrics_write_limits(const struct scheduler_metrics_opts *opts, struct metrics *
 		{ "flow_reports", flow_table_n_refused(opts->flows) },
 		{ "moved_flows", port_relay_counts(opts->port_relay).n_full },
 		{ "path_pairs", path_ports_counts(opts->path_ports).n_full },
+		{ "iterations", outcomes_n_full(opts->outcomes) },
 		{ "connect_offers",
 		  connect_offers_counts(opts->connect_offers).n_full },
 	};

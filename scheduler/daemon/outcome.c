@@ -32,6 +32,7 @@ void
 outcome_fini(struct outcome *outcome)
 {
 	free(outcome->kept);
+	free(outcome->orders);
 	free(outcome->nodes);
 	*outcome = (struct outcome){ .kept = NULL };
 }
@@ -83,12 +84,47 @@ outcome_estimate(struct outcome *outcome, int64_t at_ns, int64_t period_us)
 		keep(outcome, at_ns, period_us);
 }
 
+void
+outcome_order(struct outcome *outcome, const struct outcome_order *order)
+{
+	if (!outcome->orders)
+		outcome->orders = xcalloc(OUTCOME_N_ORDERS, sizeof *outcome->orders);
+	outcome->orders[outcome->n_orders++ % OUTCOME_N_ORDERS] = *order;
+}
+
+size_t
+outcome_n_iterations(const struct outcome *outcome)
+{
+	return outcome->n < OUTCOME_N_KEPT ? outcome->n : OUTCOME_N_KEPT;
+}
+
+struct outcome_iteration
+outcome_iteration_at(const struct outcome *outcome, size_t i)
+{
+	return outcome->kept[(outcome->n - outcome_n_iterations(outcome) + i) %
+			     OUTCOME_N_KEPT];
+}
+
+size_t
+outcome_n_orders(const struct outcome *outcome)
+{
+	return outcome->n_orders < OUTCOME_N_ORDERS ? outcome->n_orders
+						    : OUTCOME_N_ORDERS;
+}
+
+struct outcome_order
+outcome_order_at(const struct outcome *outcome, size_t i)
+{
+	return outcome->orders[(outcome->n_orders - outcome_n_orders(outcome) + i) %
+			       OUTCOME_N_ORDERS];
+}
+
 /* Of those that began in [from_ns, to_ns). */
 static struct outcome_times
 times_of(const struct outcome *outcome, int64_t from_ns, int64_t to_ns)
 {
 	struct outcome_times times = { .n = 0 };
-	size_t n_kept = outcome->n < OUTCOME_N_KEPT ? outcome->n : OUTCOME_N_KEPT;
+	size_t n_kept = outcome_n_iterations(outcome);
 	double took_us[OUTCOME_N_KEPT];
 
 	for (size_t i = 0; i < n_kept; i++)

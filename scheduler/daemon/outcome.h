@@ -18,7 +18,8 @@
  * gain.
  *
  * Iteration times are those that pacers report, including antiphase's delays; without a
- * pacer, the periods of successive estimates of the traffic. Pure.
+ * pacer, the periods of successive estimates of the traffic. Orders to the pacer are kept
+ * beside them. Pure.
  */
 #ifndef SCHEDULER_DAEMON_OUTCOME_H
 #define SCHEDULER_DAEMON_OUTCOME_H
@@ -27,8 +28,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "scheduler/core/control/steer.h"
+
 #define OUTCOME_SPAN_NS    INT64_C(60000000000)
 #define OUTCOME_N_KEPT     512 /* Iterations: the last ones, whatever their span. */
+#define OUTCOME_N_ORDERS   64  /* Likewise. */
 #define OUTCOME_N_MIN      8   /* On each side, to state a gain. */
 #define OUTCOME_N_PATIENCE 20
 #define OUTCOME_N_BOUNDS   10
@@ -63,10 +67,19 @@ struct outcome_iteration {
 	int64_t took_us;
 };
 
+/* An order to the job's pacer. */
+struct outcome_order {
+	int64_t at_ns; /* Begin of the reported iteration that caused it. */
+	int64_t max_us;
+	enum steer_why why;
+};
+
 struct outcome {
 	/* Iterations: a ring, allocated at the first one. */
 	struct outcome_iteration *kept;
-	uint64_t n; /* So far. */
+	uint64_t n;                   /* So far. */
+	struct outcome_order *orders; /* Likewise. */
+	uint64_t n_orders;
 	bool has_begun, has_pacer;
 	uint64_t number;
 	int64_t begin_ns;
@@ -103,6 +116,13 @@ void outcome_fini(struct outcome *outcome); /* Accepts a zeroed one, as all here
 void outcome_begin(struct outcome *outcome, uint64_t number, int64_t begin_ns);
 /* Adds an estimate of the traffic; ignored for a job with a pacer. */
 void outcome_estimate(struct outcome *outcome, int64_t at_ns, int64_t period_us);
+void outcome_order(struct outcome *outcome, const struct outcome_order *order);
+
+/* How many iterations and orders are kept; and these, from 0, the oldest, on. */
+size_t outcome_n_iterations(const struct outcome *outcome);
+struct outcome_iteration outcome_iteration_at(const struct outcome *outcome, size_t i);
+size_t outcome_n_orders(const struct outcome *outcome);
+struct outcome_order outcome_order_at(const struct outcome *outcome, size_t i);
 
 /* A place is advised; a new one replaces the last. */
 void outcome_place(struct outcome *outcome, const char *nodes, int64_t at_us,

@@ -41,6 +41,8 @@ struct outcomes {
 	struct strtab *names;                /* Owned. */
 	VEC(struct entry *) jobs; /* Owned; by number in 'names'; NULL: free. */
 	uint64_t n_followed;
+	uint32_t n_paced; /* With iterations. */
+	uint64_t n_full;
 	unsigned turn;
 };
 
@@ -214,10 +216,54 @@ keep(struct outcomes *outcomes, const char *job)
 
 /* ---- Input ---------------------------------------------------------------------------- */
 
+/* Whether the iterations of one more job may be kept; counts refusals. */
+static bool
+has_room(struct outcomes *outcomes, const struct entry *entry)
+{
+	if (entry->outcome.kept || outcomes->n_paced < OUTCOMES_MAX_PACED)
+		return true;
+	outcomes->n_full++;
+	return false;
+}
+
 static void
 on_iteration(void *ctx, const char *job, uint64_t number, int64_t begin_ns)
 {
-	outcome_begin(&make(ctx, job)->outcome, number, begin_ns);
+	struct outcomes *outcomes = ctx;
+	struct entry *entry = make(outcomes, job);
+	bool had_iterations = entry->outcome.kept;
+
+	if (!has_room(outcomes, entry))
+		return;
+	outcome_begin(&entry->outcome, number, begin_ns);
+	outcomes->n_paced += !had_iterations && entry->outcome.kept;
+}
+
+static void
+on_order(void *ctx, const char *job, int64_t at_ns, const struct steer_order *order)
+{
+	struct entry *entry = find(ctx, job);
+
+	if (entry && entry->outcome.kept)
+		outcome_order(&entry->outcome,
+			      &(struct outcome_order){ .at_ns = at_ns,
+						       .max_us = order->max_ns / 1000,
+						       .why = order->why });
+}
+
+/* Likewise: an estimate of the traffic. */
+static void
+on_estimate(struct outcomes *outcomes, struct entry *entry,
+	    const struct profiled_job *seen)
+{
+	bool had_iterations = entry->outcome.kept;
+
+	entry->estimated_ns = seen->at_ns;
+	if (!has_room(outcomes, entry))
+		return;
+	outcome_estimate(&entry->outcome, seen->at_ns,
+			 seen->detection.profile.period_us);
+	outcomes->n_paced += !had_iterations && entry->outcome.kept;
 }
 
 static void
@@ -251,6 +297,7 @@ on_kept(void *ctx, const char *key, int64_t at_us, const char *json)
 	state = json_find(json_root(doc), "state");
 	if (state && outcome_state_read(doc, state, &outcome) == 0) {
 		entry = make(outcomes, key);
+		outcomes->n_paced -= entry->outcome.kept != NULL;
 		outcome_fini(&entry->outcome);
 		entry->outcome = outcome;
 		entry->restored_ns = clk_monotonic_ns();
@@ -353,11 +400,8 @@ check_shift(struct outcomes *outcomes, const struct job *job)
 	    clk_monotonic_ns() - entry->restored_ns < RESTORED_NS)
 		return;
 	entry->restored_ns = 0;
-	if (seen && seen->has_estimate && seen->at_ns != entry->estimated_ns) {
-		entry->estimated_ns = seen->at_ns;
-		outcome_estimate(&entry->outcome, seen->at_ns,
-				 seen->detection.profile.period_us);
-	}
+	if (seen && seen->has_estimate && seen->at_ns != entry->estimated_ns)
+		on_estimate(outcomes, entry, seen);
 	n_followed = entry->outcome.n_followed;
 	if (live_now_ns(outcomes->live) != LIVE_NEVER &&
 	    outcome_step(&entry->outcome, live_now_ns(outcomes->live), &steered))
@@ -383,6 +427,7 @@ forget_gone(struct outcomes *outcomes)
 				store_delete(outcomes->opts.store, STORE_OUTCOME,
 					     strtab_name(outcomes->names, i));
 		}
+		outcomes->n_paced -= entry->outcome.kept != NULL;
 		entry_free(entry);
 		outcomes->jobs.items[i] = NULL;
 		strtab_remove(outcomes->names, i);
@@ -414,7 +459,22 @@ outcomes_new(const struct outcomes_opts *opts)
 	jobs_set_outcomes(opts->jobs,
 			  &(struct jobs_outcomes){ on_place, put_outcome, outcomes });
 	pace_on_iteration(opts->pace, on_iteration, outcomes);
+	pace_on_order(opts->pace, on_order, outcomes);
 	return outcomes;
+}
+
+const struct outcome *
+outcomes_find(const struct outcomes *outcomes, const char *job)
+{
+	const struct entry *entry = find(outcomes, job);
+
+	return entry ? &entry->outcome : NULL;
+}
+
+uint64_t
+outcomes_n_full(const struct outcomes *outcomes)
+{
+	return outcomes->n_full;
 }
 
 uint64_t

@@ -22,6 +22,9 @@ struct sched_snapshot;
 struct store;
 struct telemetry;
 
+/* Jobs whose iterations are kept: as many as there can be in live.h. */
+#define OUTCOMES_MAX_PACED 20000
+
 struct outcomes_opts {
 	const struct telemetry *telemetry; /* Borrowed, as all here. */
 	struct jobs *jobs;
@@ -39,6 +42,10 @@ int outcomes_restore(struct outcomes *outcomes, struct err *err);
 /* Once a second. */
 void outcomes_tick(struct outcomes *outcomes);
 
+/* Of one job, or NULL. */
+const struct outcome *outcomes_find(const struct outcomes *outcomes, const char *job);
+/* Reports and orders of jobs that had none before, when OUTCOMES_MAX_PACED jobs had. */
+uint64_t outcomes_n_full(const struct outcomes *outcomes);
 /* How many times an advice was found to be followed. */
 uint64_t outcomes_n_followed(const struct outcomes *outcomes);
 /* Of jobs with a pacer, the next one from '*i' (0 at first) on; NULL at the end. */

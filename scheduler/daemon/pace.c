@@ -34,6 +34,9 @@ struct pace {
 	void (*on_iteration)(void *ctx, const char *job, uint64_t number,
 			     int64_t begin_ns);
 	void *iteration_ctx;
+	void (*on_order)(void *ctx, const char *job, int64_t at_ns,
+			 const struct steer_order *order);
+	void *order_ctx;
 	bool is_ending;
 	struct steer *steer; /* Owned. */
 	struct pace_counts counts;
@@ -81,7 +84,7 @@ log_order(const struct job *job, const struct steer_order *order)
 }
 
 static void
-send_order(struct pace *pace, const struct steer_order *order)
+send_order(struct pace *pace, const struct steer_order *order, int64_t at_ns)
 {
 	const struct job *job = jobs_of_number(pace->opts.jobs, order->job);
 	char topic[TELE_MAX_NAME + 8], *text = NULL;
@@ -108,6 +111,8 @@ send_order(struct pace *pace, const struct steer_order *order)
 	pace->opts.announce(pace->opts.ctx, topic, text);
 	free(text);
 	pace->counts.orders[order->why]++;
+	if (pace->on_order)
+		pace->on_order(pace->order_ctx, job->name, at_ns, order);
 	log_order(job, order);
 }
 
@@ -254,7 +259,7 @@ steer(struct pace *pace, const struct job *job, const struct steer_report *repor
 	pace_state(pace, job, &now);
 	log_state(job, &before, &now);
 	for (size_t i = 0; i < n; i++)
-		send_order(pace, &orders[i]);
+		send_order(pace, &orders[i], report->begin_ns);
 }
 
 static void
@@ -366,6 +371,16 @@ pace_on_iteration(struct pace *pace,
 {
 	pace->on_iteration = fn;
 	pace->iteration_ctx = ctx;
+}
+
+void
+pace_on_order(struct pace *pace,
+	      void (*fn)(void *ctx, const char *job, int64_t at_ns,
+			 const struct steer_order *order),
+	      void *ctx)
+{
+	pace->on_order = fn;
+	pace->order_ctx = ctx;
 }
 
 void

@@ -44,6 +44,14 @@ void pace_on_iteration(struct pace *pace,
 		       void (*fn)(void *ctx, const char *job, uint64_t number,
 				  int64_t begin_ns),
 		       void *ctx);
+/*
+ * Calls 'fn' whenever an order is sent to a job's pacer; 'at_ns' is the begin of the
+ * iteration whose report caused it, as above.
+ */
+void pace_on_order(struct pace *pace,
+		   void (*fn)(void *ctx, const char *job, int64_t at_ns,
+			      const struct steer_order *order),
+		   void *ctx);
 /* Steers no job from now on. */
 void pace_end(struct pace *pace);
 

@@ -21,6 +21,15 @@ def name(text):
     return bytes([len(text)]) + text.encode()
 
 
+def pack(kind, host, sections):
+    """The topic, and a frame of [(type, content)]."""
+    body = b"".join(bytes([type_]) + struct.pack("<I", len(text)) + text
+                    for type_, text in sections)
+    head = b"\xa7APF\1\1" + bytes([kind, 0]) + struct.pack("<I", 16 + len(body))
+    return (TOPICS[kind] + b"/" + host.encode() + b"/",
+            head + struct.pack("<I", crc32c(head + body)) + body)
+
+
 class Host:
     """A host that sends frames with one interface and one job."""
 
@@ -50,11 +59,16 @@ class Host:
         else:
             sections.append((5, varint(1) + b"\0\2\0" + varint(first) + varint(n_bins) +
                              varint(n_bytes // n_bins * 2) * n_bins))
-        body = b"".join(bytes([kind_]) + struct.pack("<I", len(text)) + text
-                        for kind_, text in sections)
-        head = b"\xa7APF\1\1" + bytes([kind, 0]) + struct.pack("<I", 16 + len(body))
-        return (TOPICS[kind] + b"/" + self.host.encode() + b"/",
-                head + struct.pack("<I", crc32c(head + body)) + body)
+        return pack(kind, self.host, sections)
+
+    def iteration(self, begin_ns, number, comm_ns, pid=1, rank=0):
+        """Rank 0 of the job begins an iteration; 'comm_ns' is of the one before."""
+        values = (pid, rank, number, begin_ns, 0, comm_ns, 1000000, 3, 5000, 0, 0)
+        return pack(ITERATIONS, self.host, [
+            (1, self.sender(ITERATIONS, begin_ns, 0)),
+            (3, varint(1) + name(self.job)),
+            (7, varint(1) + b"\2\0\1" + b"".join(map(varint, values))),
+        ])
 
 
 class Reader:

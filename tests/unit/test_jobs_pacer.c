@@ -219,6 +219,43 @@ a_job_is_known_after_four_iterations(void **state)
 	lab_close(&lab);
 }
 
+/* They keep sending at once, so at least one of them is ordered to wait. */
+static void
+orders_are_kept_beside_the_iterations(void **state)
+{
+	struct pace_counts counts;
+	uint64_t n_orders = 0, n_kept = 0;
+	struct lab lab;
+
+	(void)state;
+	lab_open(&lab);
+	lab.d.modes.usual = MODE_ENFORCE;
+	lab.n_runs = 2;
+	lab_run(&lab, 8000);
+	counts = pace_counts(lab.d.pace);
+	for (int i = 0; i < STEER_N_WHYS; i++)
+		n_orders += counts.orders[i];
+	for (size_t r = 0; r < lab.n_runs; r++) {
+		const struct run *run = &lab.runs[r];
+		const struct outcome *outcome =
+			outcomes_find(lab.d.outcomes, run->name);
+
+		assert_non_null(outcome);
+		assert_int_equal(outcome_n_iterations(outcome), run->n - 1);
+		for (size_t i = 0; i < outcome_n_orders(outcome); i++) {
+			const struct outcome_order order = outcome_order_at(outcome, i);
+
+			assert_in_range(order.at_ns / MS, T0, lab.now_ms);
+			assert_true(order.why < STEER_N_WHYS && order.max_us > 0);
+		}
+		n_kept += outcome_n_orders(outcome);
+	}
+	assert_true(n_orders > 0);
+	assert_int_equal(n_kept, n_orders);
+	assert_null(outcomes_find(lab.d.outcomes, "4713"));
+	lab_close(&lab);
+}
+
 /* The first two iterations are not usable, nor is a mean that includes them. */
 static void
 a_job_whose_first_iterations_are_odd_is_known_soon_after(void **state)
@@ -548,6 +585,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_job_is_known_after_four_iterations),
+		cmocka_unit_test(orders_are_kept_beside_the_iterations),
 		cmocka_unit_test(
 			a_job_whose_first_iterations_are_odd_is_known_soon_after),
 		cmocka_unit_test(

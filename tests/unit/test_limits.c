@@ -149,6 +149,32 @@ one_host_that_invents_jobs_takes_little(void **state)
 	close_attack(&a, "jobs of one host, iterations", MAX_PEAK_KB);
 }
 
+/* As many jobs as a host may name, with more iterations than are kept of each. */
+static void
+iterations_that_are_kept_take_little(void **state)
+{
+	struct attack a;
+
+	(void)state;
+	open_attack(&a);
+	for (unsigned i = 0; i <= OUTCOME_N_KEPT + 8; i++) {
+		struct tele_frame frame = { 0 };
+
+		begin_frame(&a, &frame, TELE_PACE, "evil");
+		for (unsigned k = 0; k < LIVE_MAX_HOST_JOBS; k++)
+			vec_push(
+				&frame.iterations,
+				((struct tele_iteration){ .job = add_new_job(&frame, k),
+							  .pid = 1,
+							  .number = i,
+							  .enter_ns = frame.time_ns,
+							  .begin_ns = frame.time_ns }));
+		telemetry_take_frame(a.d.telemetry, &frame);
+		tele_fini(&frame);
+	}
+	close_attack(&a, "jobs of one host, all the iterations kept", MAX_PEAK_KB);
+}
+
 /* As many hosts as frames: only the limit on all jobs is left. */
 static void
 hosts_that_are_invented_take_little(void **state)
@@ -358,6 +384,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_host_that_invents_jobs_takes_little),
+		cmocka_unit_test(iterations_that_are_kept_take_little),
 		cmocka_unit_test(hosts_that_are_invented_take_little),
 		cmocka_unit_test(interfaces_that_are_invented_take_little),
 		cmocka_unit_test(one_host_that_invents_series_takes_its_share),

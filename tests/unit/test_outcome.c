@@ -277,6 +277,49 @@ it_is_the_same_after_a_restart(void **state)
 	free(again);
 }
 
+/* The ring has the last iterations and orders, oldest first, and nothing else. */
+static void
+the_last_iterations_and_orders_are_kept(void **state)
+{
+	struct outcome outcome = { .kept = NULL };
+	uint64_t number = 1;
+
+	(void)state;
+	assert_int_equal(outcome_n_iterations(&outcome), 0);
+	assert_int_equal(outcome_n_orders(&outcome), 0);
+	outcome_estimate(&outcome, 7 * SECOND, 1234);
+	assert_int_equal(outcome_n_iterations(&outcome), 1);
+	assert_int_equal(outcome_iteration_at(&outcome, 0).took_us, 1234);
+	/* Reports of a pacer take the place of estimates. */
+	for (int i = 0; i <= 3 * OUTCOME_N_KEPT + 5; i++) {
+		size_t n = i < OUTCOME_N_KEPT ? (size_t)i : OUTCOME_N_KEPT;
+
+		outcome_begin(&outcome, number++, i * SECOND);
+		assert_int_equal(outcome_n_iterations(&outcome), n);
+		for (size_t k = 0; k<n; k += n> 9 ? n / 9 : 1) {
+			const struct outcome_iteration iteration =
+				outcome_iteration_at(&outcome, k);
+
+			assert_true(iteration.begin_ns ==
+				    (i - (int64_t)(n - k)) * SECOND);
+			assert_int_equal(iteration.took_us, 1000000);
+		}
+	}
+	for (int i = 0; i < 2 * OUTCOME_N_ORDERS + 3; i++) {
+		size_t n = i < OUTCOME_N_ORDERS ? (size_t)i + 1 : OUTCOME_N_ORDERS;
+
+		outcome_order(&outcome,
+			      &(struct outcome_order){ .at_ns = i * MS,
+						       .max_us = 7,
+						       .why = STEER_WHY_TURN });
+		assert_int_equal(outcome_n_orders(&outcome), n);
+		for (size_t k = 0; k < n; k++)
+			assert_true(outcome_order_at(&outcome, k).at_ns ==
+				    (i + 1 - (int64_t)(n - k)) * MS);
+	}
+	outcome_fini(&outcome);
+}
+
 int
 main(void)
 {
@@ -287,6 +330,7 @@ main(void)
 		cmocka_unit_test(what_is_not_advised_any_more_stays_as_it_was_found),
 		cmocka_unit_test(a_place_is_followed_by_who_runs_on_it),
 		cmocka_unit_test(it_is_the_same_after_a_restart),
+		cmocka_unit_test(the_last_iterations_and_orders_are_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
