@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // jobs.jsx - all jobs, and one of them.
 import * as f from "../format.js";
-import { docs, href, jobNames, place } from "../state.js";
+import { docs, href, isLive, jobNames, place } from "../state.js";
 import { quote } from "../shell.js";
 import { AdviceText } from "./advice.jsx";
+import { Iterations } from "./iterations.jsx";
 import { Command, Facts, JobName, LinkName, Names, Panel, Swatch } from "./parts.jsx";
 
 const adviceOf = (name) => docs.value.advice?.advice.find((a) => a.job === name);
@@ -78,7 +79,8 @@ export function Job() {
 				{job?.why && <p>No {job.period_us ? "newer " : ""}estimate: {job.why}</p>}
 				<Command text={`antiphase explain ${quote(name)}`} />
 			</section>
-			{job?.trend_us.length > 0 && (
+			{isLive.value && <Iterations name={name} />}
+			{!isLive.value && job?.trend_us.length > 0 && (
 				<Panel title="Iteration time, last estimates" name={`trend-${name}`} rows={job.trend_us.map((us, i) => ({ key: i, estimate: i + 1, period_us: us }))}
 					columns={[{ key: "estimate", name: "ESTIMATE", isNumber: true }, { key: "period_us", name: "PERIOD", isNumber: true, show: (row) => f.ms(row.period_us) }]}>
 					<Trend job={job} />
