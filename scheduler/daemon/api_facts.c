@@ -110,6 +110,15 @@ api_topology(void *ctx, const struct http_request *request, struct http_reply *r
 		 (uint64_t)fabric_source_since_us(api->opts.fabric));
 }
 
+/* Whether the path goes on after a name. */
+static bool
+ends_with(const char *rest, const char *end)
+{
+	size_t n = strlen(rest), n_end = strlen(end);
+
+	return n > n_end && strcmp(rest + n - n_end, end) == 0;
+}
+
 /* ---- Links ---------------------------------------------------------------------------- */
 
 static const struct contention_link *
@@ -196,23 +205,24 @@ write_circle(struct api *api, const struct contention_link *link,
 void
 api_link(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
-	static const char circle[] = "/circle";
 	struct api *api = ctx;
-	size_t n = strlen(request->rest), n_circle = sizeof circle - 1;
-	bool is_circle =
-		n > n_circle && strcmp(request->rest + n - n_circle, circle) == 0;
+	bool is_circle = ends_with(request->rest, "/circle");
+	bool is_series = ends_with(request->rest, "/series");
+	size_t n = strlen(request->rest) -
+		   (is_circle || is_series ? strlen("/circle") : 0);
 	const struct contention_link *link =
-		find_link(telemetry_links(api->opts.telemetry), request->rest,
-			  is_circle ? n - n_circle : n);
+		find_link(telemetry_links(api->opts.telemetry), request->rest, n);
 
 	if (!link)
 		http_reply_error(reply, 404, "unknown_link",
 				 "GET /api/v1/links lists those that are known; '>' "
 				 "may be written as %3E",
-				 "nothing is known of a link '%.*s'",
-				 (int)(is_circle ? n - n_circle : n), request->rest);
+				 "nothing is known of a link '%.*s'", (int)n,
+				 request->rest);
 	else if (is_circle)
 		write_circle(api, link, reply);
+	else if (is_series)
+		api_link_series(api, link, reply);
 	else
 		write_links(api, &link, 1, &(struct api_page){ .limit = 1 }, reply);
 }
@@ -265,17 +275,15 @@ api_jobs(void *ctx, const struct http_request *request, struct http_reply *reply
 void
 api_job(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
-	static const char iterations[] = "/iterations";
 	struct api *api = ctx;
 	uint32_t id = live_find_job(api->live, request->rest);
 	const struct profiled_job *job =
 		id < TELE_OTHER ? job_profiler_find(api->profiler, id) : NULL;
-	size_t n = strlen(request->rest), n_iterations = sizeof iterations - 1;
 	char *name;
 
-	if (n > n_iterations &&
-	    strcmp(request->rest + n - n_iterations, iterations) == 0) {
-		name = xstrndup(request->rest, n - n_iterations);
+	if (ends_with(request->rest, "/iterations")) {
+		name = xstrndup(request->rest,
+				strlen(request->rest) - strlen("/iterations"));
 		api_job_iterations(api, name, reply);
 		free(name);
 		return;

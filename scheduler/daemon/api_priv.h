@@ -5,6 +5,8 @@
  *	api_text.c     documents, numbers and pages
  *	api_facts.c    observed state: health, fabric, links, jobs, fragmentation,
  *	               history
+ *	api_link_series.c
+ *	               recent traffic of a link by job
  *	api_iterations.c
  *	               iterations of a job, and what happened to it
  *	api_advice.c   advice, and modes
@@ -28,6 +30,7 @@
 #include "scheduler/live/status.h"
 
 struct api_events;
+struct contention_link;
 struct job_profiler;
 struct live;
 
@@ -94,6 +97,9 @@ void api_fragmentation(void *api, const struct http_request *request,
 void api_series(void *api, const struct http_request *request,
 		struct http_reply *reply);
 
+/* Of one link; called by api_link(). */
+void api_link_series(struct api *api, const struct contention_link *link,
+		     struct http_reply *reply);
 /* Of one job; called by api_job(). */
 void api_job_iterations(struct api *api, const char *name, struct http_reply *reply);
 

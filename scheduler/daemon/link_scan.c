@@ -145,6 +145,7 @@ link_scan_begin(struct link_scan *scan)
 		.routes = fabric_source_routes(scan->opts.fabric),
 		.window_ms = scan->opts.window_ms,
 		.history_ms = history_ms(scan->opts.profiler),
+		.keeps_parts = true,
 	};
 
 	if (scan->stage != IDLE || now_ns - scan->ended_ns < SCAN_REST * scan->took_ns)
@@ -325,6 +326,12 @@ link_scan_drop(struct link_scan *scan)
 	stop(scan);
 	contention_fini(&scan->links);
 	scan->ended_ns = 0;
+}
+
+void
+link_scan_drop_parts(struct link_scan *scan)
+{
+	contention_drop_parts(&scan->links);
 }
 
 void

@@ -43,6 +43,8 @@ bool link_scan_step(struct link_scan *scan);
 bool link_scan_is_under_way(const struct link_scan *scan);
 /* The fabric was replaced: drops the scan, and the result of the last one. */
 void link_scan_drop(struct link_scan *scan);
+/* Series have other numbers now: drops the parts that name them (contention_series.h). */
+void link_scan_drop_parts(struct link_scan *scan);
 /* Forgets links that have been gone for long; not during a scan. */
 void link_scan_forget_gone(struct link_scan *scan, int64_t now_ns);
 

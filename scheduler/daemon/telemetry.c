@@ -278,7 +278,9 @@ telemetry_forget_gone(struct telemetry *t)
 
 	/* A round that ran out of time may hold some of them. */
 	job_profiler_stop(t->profiler);
-	live_forget(t->live, has_profile, t->profiler);
+	/* No scan is under way; the next one finds the parts of links again. */
+	if (live_forget(t->live, has_profile, t->profiler))
+		link_scan_drop_parts(t->scan);
 	host_clocks_forget(t->clocks, now_ns);
 	link_scan_forget_gone(t->scan, now_ns);
 }

@@ -245,12 +245,15 @@ find_next(struct contention_finder *f)
 {
 	struct traffic_map_part *parts = &f->map.parts.items[f->next];
 	struct contention_link link;
-	size_t n = 1;
+	size_t first = f->next, n = 1, n_thin;
 
 	while (f->next + n < f->map.parts.n && parts[n].link == parts[0].link)
 		n++;
 	f->next += n;
-	find_link(&f->stats, parts, traffic_map_thin(f->stats.live, parts, n), &link);
+	n_thin = traffic_map_thin(f->stats.live, parts, n);
+	find_link(&f->stats, parts, n_thin, &link);
+	link.first_part = first;
+	link.n_parts = n_thin;
 	f->n_impossible += f->stats.n > 0 && link_stats_is_impossible(&f->stats);
 	vec_push(&f->links, link);
 	return link.known_ms ? 1 + f->stats.n * n / BINS_A_UNIT : 1;
@@ -289,6 +292,10 @@ contention_end(struct contention_finder *f, struct contention *ret_contention)
 		.n_unplaced = f->map.n_unplaced,
 		.n_impossible = f->n_impossible,
 	};
+	if (f->opts.keeps_parts) {
+		found.parts = f->map.parts.items;
+		f->map = (struct traffic_map){ .n_unplaced = 0 };
+	}
 	if (ret_contention)
 		*ret_contention = found;
 	else
@@ -325,8 +332,16 @@ contention_drop(struct contention *contention, size_t n_max)
 	if (contention->n_links)
 		return false;
 	free(contention->links);
+	free(contention->parts);
 	*contention = (struct contention){ 0 };
 	return true;
+}
+
+void
+contention_drop_parts(struct contention *contention)
+{
+	free(contention->parts);
+	contention->parts = NULL;
 }
 
 void

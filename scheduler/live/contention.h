@@ -55,6 +55,7 @@ struct flow_paths;
 struct live;
 struct routes;
 struct topo;
+struct traffic_map_part;
 
 #define CONTENTION_OVER_FRAC   0.9  /* Of the capacity: the link is full. */
 #define CONTENTION_ACTIVE_FRAC 0.02 /* Of the capacity: the job sends. */
@@ -70,6 +71,7 @@ struct contention_opts {
 	const struct flow_paths *paths;
 	uint32_t window_ms;  /* 0: 10000; at most what the state keeps. */
 	uint32_t history_ms; /* Before to_ms, in CONTENTION_COLUMNS; 0: 1000. */
+	bool keeps_parts;    /* For contention_series.h. */
 	double over_frac;    /* 0: CONTENTION_OVER_FRAC. */
 	double active_frac;  /* 0: CONTENTION_ACTIVE_FRAC. */
 };
@@ -122,6 +124,7 @@ struct contention_link {
 	size_t n_jobs;
 	struct contention_pair *pairs; /* Owned. Those with overlap; worst first. */
 	size_t n_pairs;
+	size_t first_part, n_parts; /* Of the parts that are kept. */
 	/* CONTENTION_COLUMNS, oldest first; < 0: unknown. NULL: known_ms is 0. */
 	float *history_bps; /* Owned, with those of its jobs behind it. */
 };
@@ -136,6 +139,8 @@ struct contention {
 	uint32_t n_unplaced;   /* Jobs whose flows could not be routed on the fabric. */
 	/* Links computed above their capacity: the assumed paths are wrong. */
 	uint32_t n_impossible;
+	/* NULL: not kept.  Owned.  Valid until live_forget(). */
+	struct traffic_map_part *parts;
 };
 
 /* Finds the links of known traffic. Release with contention_fini(). */
@@ -144,6 +149,8 @@ void contention_find(const struct live *live, const struct contention_opts *opts
 void contention_fini(struct contention *contention); /* Accepts a zeroed one. */
 /* The same in pieces of 'n_max' links: true when all are released. */
 bool contention_drop(struct contention *contention, size_t n_max);
+/* Releases the parts only: the series that they name have changed. */
+void contention_drop_parts(struct contention *contention);
 
 /*
  * The same in steps of about a millisecond, for an event loop; the window is that of

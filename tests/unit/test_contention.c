@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_contention.c - which jobs overlap on which links, and for how long */
+#include <errno.h>
+
 #include "scheduler/live/contention.h"
+#include "scheduler/live/contention_series.h"
 #include "scheduler/live/live.h"
 #include "tests/unit/frames.h"
 #include "tests/unit/test.h"
@@ -531,11 +534,66 @@ of_a_link_that_silent_hosts_share_no_part_is_told_as_the_whole(void **state)
 	topo_unref(topo);
 }
 
+/* The series of a link are those that were fed, and as new as the last frame. */
+static void
+the_series_of_a_link_are_what_its_jobs_sent(void **state)
+{
+	const struct contention_opts opts = { .window_ms = 2000, .keeps_parts = true };
+	static const struct frames_square *const jobs[] = { &job_a, &job_b };
+	struct live *live = live_new(NULL);
+	struct contention_series series;
+	struct contention found;
+	const struct contention_link *link;
+
+	(void)state;
+	feed_both(live, "h0", "e0", 30);
+	contention_find(live, &opts, &found);
+	link = find(&found, "h0:e0>");
+	assert_int_equal(contention_series_make(live, &found, link, 250, 750, &series),
+			 0);
+	assert_int_equal(series.step_ms, 1);
+	assert_int_equal(series.n, 250);
+	assert_int_equal(series.from_ms + 250, found.to_ms);
+	assert_int_equal(series.n_jobs, 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_string_equal(live_job_name(live, series.jobs[i]), i ? "b" : "a");
+		for (size_t t = 0; t < series.n; t++)
+			assert_near(series.job_bps[i * series.n + t],
+				    8e3 * shared(jobs[i], series.from_ms + (int64_t)t),
+				    100);
+	}
+	for (size_t t = 0; t < series.n; t++)
+		assert_near(series.bps[t],
+			    8e3 * total(NULL, series.from_ms + (int64_t)t), 100);
+	contention_series_fini(&series);
+	/* Too many values: the steps are longer, and end at the same time. */
+	assert_int_equal(contention_series_make(live, &found, link, 250, 749, &series),
+			 0);
+	assert_int_equal(series.step_ms, 2);
+	assert_int_equal(series.n, 125);
+	assert_near(
+		series.bps[0],
+		4e3 * (total(NULL, series.from_ms) + total(NULL, series.from_ms + 1)),
+		100);
+	contention_series_fini(&series);
+	/* No longer than what is kept. */
+	assert_int_equal(
+		contention_series_make(live, &found, link, 99999, 99999, &series), 0);
+	assert_int_equal(series.n * series.step_ms, live_span_ms(live));
+	contention_series_fini(&series);
+	contention_drop_parts(&found);
+	assert_int_equal(contention_series_make(live, &found, link, 250, 750, &series),
+			 -ESTALE);
+	contention_fini(&found);
+	live_free(live);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(overlap_is_exact_to_the_millisecond),
+		cmocka_unit_test(the_series_of_a_link_are_what_its_jobs_sent),
 		cmocka_unit_test(overlap_below_the_threshold_is_not_over),
 		cmocka_unit_test(found_in_steps_it_is_what_it_was_at_the_first),
 		cmocka_unit_test(contention_is_since_its_first_moment),
