@@ -218,7 +218,7 @@ lab_lacks() {
 	case $1 in
 	root) echo "it needs root" ;;
 	kube) echo "kube-apiserver, kube-scheduler ('make kube'), etcd or kubectl is not there" ;;
-	openmpi | iperf3 | lldpd | torch | ethtool) echo "$1 is not installed" ;;
+	openmpi | iperf3 | lldpd | torch | ethtool | node | chromium) echo "$1 is not installed" ;;
 	*) echo "the kernel has no $1" ;;
 	esac
 }
@@ -231,6 +231,8 @@ lab_has_iperf3() { command -v iperf3; }
 lab_has_openmpi() { command -v mpirun && command -v mpicc; }
 lab_has_ethtool() { command -v ethtool; }
 lab_has_lldpd() { command -v lldpd && command -v lldpcli; }
+lab_has_node() { command -v node; }
+lab_has_chromium() { command -v chromium || command -v chromium-browser; }
 lab_has_torch() { /usr/bin/python3 -c 'import torch.distributed'; }
 lab_has_netns() {
 	ip netns add "$LAB-probe" && ip netns del "$LAB-probe"

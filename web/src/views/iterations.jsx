@@ -66,19 +66,20 @@ function Drawing({ doc }) {
 	);
 }
 
-export function Iterations({ name }) {
+// 'children' are shown instead of the drawing while no iteration is known.
+export function Iterations({ name, children }) {
 	const { doc, error } = useIterations(name);
 	const n = doc?.iterations.length ?? 0;
 	return (
 		<>
-			<Panel title="Iteration time" name={`iterations-${name}`} json={doc} rows={(doc?.iterations ?? []).map((i) => ({ key: i.at_us, ...i }))}
+			{children && doc && !n ? children : <Panel title="Iteration time" name={`iterations-${name}`} json={doc} rows={(doc?.iterations ?? []).map((i) => ({ key: i.at_us, ...i }))}
 				columns={[{ key: "at_us", name: "TIME", show: (row) => f.time(row.at_us) }, { key: "duration_us", name: "DURATION", isNumber: true, show: (row) => f.ms(row.duration_us) }]}>
 				{n ? <div class="map"><Drawing doc={doc} /></div> : <p class="empty plot">{error ?? (doc ? "No iteration is known yet." : "loading")}</p>}
 				<p class="note">
 					{n > 0 && (doc.source === "pacer" ? `The last ${n} iterations that its pacer reported.` : `The last ${n} estimates from its traffic; a pacer would report each iteration.`)}
 					{doc?.isolated_us ? ` Dashed: ${f.ms(doc.isolated_us)}, the iteration without contention.` : ""} Lines: advice and actions; short strokes: orders to its pacer.
 				</p>
-			</Panel>
+			</Panel>}
 			{doc?.moments.length > 0 && (
 				<Panel title="What happened to this job" name={`moments-${name}`} json={doc.moments} rows={doc.moments.map((m, i) => ({ key: i, ...m })).reverse()}
 					columns={[{ key: "at_us", name: "TIME", show: (row) => f.time(row.at_us) }, { key: "kind", name: "KIND", show: (row) => KINDS[row.kind] ?? row.kind }, { key: "text", name: "TEXT", isLong: true }]} />

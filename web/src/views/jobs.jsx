@@ -67,6 +67,12 @@ export function Job() {
 			<section class="panel" aria-label="Job"><div class="head"><h2>Job {name ?? ""}</h2></div>
 				<p class="empty">This job has no traffic. <a href={href("jobs")}>All jobs</a></p></section>
 		);
+	const trend = job?.trend_us.length > 0 && (
+		<Panel title="Iteration time, last estimates" name={`trend-${name}`} rows={job.trend_us.map((us, i) => ({ key: i, estimate: i + 1, period_us: us }))}
+			columns={[{ key: "estimate", name: "ESTIMATE", isNumber: true }, { key: "period_us", name: "PERIOD", isNumber: true, show: (row) => f.ms(row.period_us) }]}>
+			<Trend job={job} />
+		</Panel>
+	);
 	return (
 		<>
 			<section class="panel" aria-label={`Job ${name}`}>
@@ -79,13 +85,7 @@ export function Job() {
 				{job?.why && <p>No {job.period_us ? "newer " : ""}estimate: {job.why}</p>}
 				<Command text={`antiphase explain ${quote(name)}`} />
 			</section>
-			{isLive.value && <Iterations name={name} />}
-			{!isLive.value && job?.trend_us.length > 0 && (
-				<Panel title="Iteration time, last estimates" name={`trend-${name}`} rows={job.trend_us.map((us, i) => ({ key: i, estimate: i + 1, period_us: us }))}
-					columns={[{ key: "estimate", name: "ESTIMATE", isNumber: true }, { key: "period_us", name: "PERIOD", isNumber: true, show: (row) => f.ms(row.period_us) }]}>
-					<Trend job={job} />
-				</Panel>
-			)}
+			{isLive.value ? <Iterations name={name}>{trend}</Iterations> : trend}
 			{advice && <AdviceText advice={advice} />}
 			{job?.links.length > 0 && (
 				<section class="panel" aria-label="Links of this job"><div class="head"><h2>Links</h2></div><p><Names of={LinkName} names={job.links} /></p></section>
