@@ -65,6 +65,10 @@ async function check(page) {
 	if (link) {
 		await page.eval(`location.hash = ${JSON.stringify(`#view=link&link=${encodeURIComponent(link.link)}`)}`);
 		await page.until("document.querySelector(\"section[aria-label='Rate by job'] canvas\") !== null", "the link", 15000);
+		const fine = await api(`links/${encodeURIComponent(link.link)}/series`);
+		verdict(fine.step_us === 1000 && fine.jobs.length > 1 && fine.history_bps.length > 60, "its series has milliseconds", JSON.stringify(fine).slice(0, 300));
+		await page.eval(`[...document.querySelectorAll("section[aria-label='Rate by job'] button")].find((b) => b.innerText === "as table").click()`);
+		await page.until("document.querySelectorAll(\"section[aria-label='Rate by job'] tbody tr\").length >= 250", "milliseconds in the table", 15000);
 		verdict(true, "a contended link is drawn");
 	}
 	const foreign = page.requests.filter((to) => !to.startsWith(url) && !/^(data|blob|about):/.test(to));
