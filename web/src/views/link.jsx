@@ -49,11 +49,14 @@ function SeriesPanel({ link, names }) {
 		const step = range > 7200 ? 300e6 : range > 1800 ? 10e6 : 1e6;
 		return `/api/v1/series?link=${encodeURIComponent(link.link)}&by=job&step_us=${step}&from_us=${to - range * 1e6}&to_us=${to}`;
 	}), 10000);
-	const series = isNow ? fromHistory(link, historyUs(docs.value.jobs)) : found.doc ? fromSamples(found.doc.samples) : null;
+	// By millisecond, where the scheduler has that; else the means of the links' document.
+	const fine = useDocument(isNow && isLive.value && link.known_us > 0 ? keyed(`${link.link} fine`, () => `/api/v1/links/${encodeURIComponent(link.link)}/series`) : null, 2000);
+	const n_fine = fine.doc?.history_bps.length;
+	const series = isNow ? (n_fine ? fromHistory(fine.doc, n_fine * fine.doc.step_us) : fromHistory(link, historyUs(docs.value.jobs))) : found.doc ? fromSamples(found.doc.samples) : null;
 	const colors = series?.names.map((name) => names.indexOf(name)) ?? [];
 	const label = isNow ? `Rate of ${link.link} in the last two iterations of the slowest job` : `Rate of ${link.link}, last ${RANGES.get(range)}`;
 	return (
-		<Panel title="Rate by job" name={`series-${link.link}`} rows={series ? seriesRows(series) : []} json={found.doc ?? link}
+		<Panel title="Rate by job" name={`series-${link.link}`} rows={series ? seriesRows(series) : []} json={found.doc ?? (n_fine ? fine.doc : link)}
 			svg={() => stackSvg(series, colors, link.capacity_bps, label)} empty={found.error}
 			columns={[{ key: "at_us", name: "TIME", isNumber: true, show: (row) => (isNow ? f.ms(row.at_us) : f.time(row.at_us)) },
 				{ key: "job", name: "JOB" }, { key: "bps", name: "RATE", isNumber: true, show: (row) => f.rate(row.bps) }]}>
