@@ -180,7 +180,8 @@ class HttpDaemon(Program):
 
 class Scheduler(HttpDaemon):
     paths = ["/api/v1/health", "/api/v1/topology", "/api/v1/links", "/api/v1/links/x",
-             "/api/v1/links/x/circle", "/api/v1/jobs", "/api/v1/jobs/x", "/api/v1/series",
+             "/api/v1/links/x/circle", "/api/v1/links/x/series", "/api/v1/jobs",
+             "/api/v1/jobs/x", "/api/v1/jobs/x/iterations", "/api/v1/series",
              "/api/v1/advice", "/api/v1/advice/x", "/api/v1/changes", "/api/v1/config",
              "/api/v1/events", "/metrics", "/api/v1/modes", "/api/v1/poke",
              "/api/v1/jobs/x/unpin", "/k8s/filter", "/k8s/prioritize"]

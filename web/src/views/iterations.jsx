@@ -11,13 +11,13 @@ const WIDTH = 780, HEIGHT = 180, LEFT = 80, WORDS = 14;
 const KINDS = { place_advised: "place advised", shift_advised: "shift advised", shift_followed: "followed", order: "order", action: "action" };
 const MAX_WORDS = 6; // Rows of words above the drawing.
 
-// Asks for antiphase.iterations/1 of the job again and again.
+// Asks for antiphase.iterations/1 of the job again and again; what is known stays.
 function useIterations(name) {
 	const [state, setState] = useState({});
 	useEffect(() => {
 		let isGone = false;
 		const get = () => ask(`/api/v1/jobs/${encodeURIComponent(name)}/iterations`).then(
-			(doc) => !isGone && setState({ doc }), (error) => !isGone && setState({ error: error.message }));
+			(doc) => !isGone && setState({ doc }), (error) => !isGone && setState((old) => (old.doc ? old : { error: error.message })));
 		setState({});
 		get();
 		const timer = setInterval(get, EVERY_MS);
