@@ -72,7 +72,7 @@ export function Iterations({ name, children }) {
 	const n = doc?.iterations.length ?? 0;
 	return (
 		<>
-			{children && doc && !n ? children : <Panel title="Iteration time" name={`iterations-${name}`} json={doc} rows={(doc?.iterations ?? []).map((i) => ({ key: i.at_us, ...i }))}
+			{children && (doc || error) && !n ? children : <Panel title="Iteration time" name={`iterations-${name}`} json={doc} rows={(doc?.iterations ?? []).map((i) => ({ key: i.at_us, ...i }))}
 				columns={[{ key: "at_us", name: "TIME", show: (row) => f.time(row.at_us) }, { key: "duration_us", name: "DURATION", isNumber: true, show: (row) => f.ms(row.duration_us) }]}>
 				{n ? <div class="map"><Drawing doc={doc} /></div> : <p class="empty plot">{error ?? (doc ? "No iteration is known yet." : "loading")}</p>}
 				<p class="note">
