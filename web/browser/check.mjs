@@ -1,94 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// check.mjs BUILD OUT - the page in a headless Chromium: against a scheduler with
+// check.mjs BUILD OUT [PART...] - the page in a headless Chromium: against a scheduler with
 // simulated telemetry, against hostile names, and as a report.  Prints PASS, FAIL and
-// SKIP lines and their counts; screenshots go to OUT.
-import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+// SKIP lines and their counts; screenshots go to OUT.  Parts: those of PARTS; all without.
+import { execFileSync } from "node:child_process";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { rate, percent } from "../src/format.js";
 import { Browser } from "./cdp.mjs";
+import { accessibility, agree, api, build, children, CHROMIUM, counts, dist, examples, folder, out, silence, startScheduler, verdict } from "./lab.mjs";
+import { checkBus, checkMany, checkMeeting, checkPlayedReport, checkRecording } from "./player.mjs";
 import { linksDoc, serve } from "./serve.mjs";
 
-const [build, out] = process.argv.slice(2).map((path) => resolve(path));
-const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
-const examples = join(root, "examples"), dist = join(root, "web/dist");
-const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find(existsSync);
 const LINK = "leaf0:p2>spine0:p0";
 const HOSTILE = ["</script><script>document.title='owned'</script>", "<img src=x onerror=document.title='owned'>", "\"'><b onmouseover=1>", "=1+1", "ünïcödé \u202Eevil", "x".repeat(1024),
 	"javascript:document.title='owned'", "{{constructor}}", "&lt;b&gt;"];
-const folder = mkdtempSync(join(tmpdir(), "ap-web-"));
-const children = [];
-const counts = { PASS: 0, FAIL: 0, SKIP: 0 };
-
-function verdict(isGood, what, why = "") {
-	const word = isGood ? "PASS" : "FAIL";
-	counts[word]++;
-	console.log(`${word} web: ${what}`);
-	if (!isGood && why) console.log(why);
-}
-
-// ---- The programs -------------------------------------------------------------------
-
-function freePort() {
-	return new Promise((done) => {
-		const server = createServer().listen(0, "127.0.0.1", () => {
-			const { port } = server.address();
-			server.close(() => done(port));
-		});
-	});
-}
-
-function start(program, words, options = {}) {
-	const child = spawn(join(build, program), words, { stdio: ["ignore", "ignore", process.env.DEBUG ? "inherit" : "ignore"], ...options });
-	children.push(child);
-	return child;
-}
-
-async function startScheduler() {
-	const port = await freePort(), url = `http://127.0.0.1:${port}`;
-	start("antiphase-scheduler", ["--runtime-dir", folder, "--bus", `ipc://${folder}/bus`, "--announce", `ipc://${folder}/announce`,
-		"--topology", join(examples, "two-jobs-fabric.json"), "--store", `${folder}/history.db`, "--kill-switch", `${folder}/stop`,
-		"--link-jobs", "4", "--http", `127.0.0.1:${port}`]);
-	start("antiphase-sim", ["run", "two-jobs.ini", "--duration", "1000", "--pace", "4", "--publish", `ipc://${folder}/bus`], { cwd: examples });
-	for (let i = 0; i < 1200; i++) {
-		const health = await fetch(`${url}/api/v1/health`).then((r) => r.json(), () => null);
-		if (health?.advised_jobs === 2) return url;
-		await new Promise((done) => setTimeout(done, 150));
-	}
-	throw new Error("the scheduler does not advise");
-}
-
-const api = (url, path) => fetch(`${url}/api/v1/${path}`).then((r) => r.json());
-
-// ---- What is checked on every page --------------------------------------------------
-
-async function accessibility(page, what) {
-	const source = readFileSync(join(root, "web/node_modules/axe-core/axe.min.js"), "utf8");
-	await page.send("Runtime.evaluate", { expression: source });
-	const found = await page.eval(`axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 150)).join(" | ")))`);
-	verdict(found.length === 0, `${what}: no accessibility violation`, found.join("\n"));
-}
-
-function silence(page, origin, what) {
-	const foreign = page.requests.filter((url) => !url.startsWith(origin) && !/^(data|blob|about):/.test(url));
-	verdict(page.faults.length === 0, `${what}: no error in the console`, page.faults.join("\n"));
-	verdict(foreign.length === 0, `${what}: no request elsewhere`, foreign.join("\n"));
-}
-
-// Waits until what the page says agrees with the API; both change every second.
-async function agree(page, what, wanted, drawn) {
-	let want, got;
-	for (let i = 0; i < 40; i++) {
-		want = JSON.stringify(await wanted());
-		got = JSON.stringify(await page.eval(drawn));
-		if (got === want) break;
-		await new Promise((done) => setTimeout(done, 150));
-	}
-	verdict(got === want, what, `drawn:    ${got}\nexpected: ${want}`);
-}
 
 // ---- Live ---------------------------------------------------------------------------
 
@@ -302,6 +228,22 @@ async function checkReports(browser) {
 
 // ---- All of it ----------------------------------------------------------------------
 
+const asked = process.argv.slice(4);
+const PARTS = {
+	live: checkLive,
+	hostile: checkHostile,
+	large: async (browser) => {
+		await checkLarge(browser, "1,024 hosts", ["leaf-spine", "--leaves", "32", "--hosts-per-leaf", "32", "--spines", "16", "--gbps", "100"], 1000);
+		await checkLarge(browser, "16,384 hosts", ["leaf-spine", "--leaves", "512", "--hosts-per-leaf", "32", "--spines", "16", "--gbps", "100"], 3000);
+	},
+	report: checkReports,
+	recording: checkRecording,
+	bus: checkBus,
+	player: checkPlayedReport,
+	meeting: checkMeeting,
+	many: checkMany,
+};
+
 async function main() {
 	if (!CHROMIUM) {
 		console.log("SKIP web: chromium is not installed");
@@ -311,11 +253,7 @@ async function main() {
 	mkdirSync(out, { recursive: true });
 	const browser = new Browser(CHROMIUM);
 	try {
-		await checkLive(browser);
-		await checkHostile(browser);
-		await checkLarge(browser, "1,024 hosts", ["leaf-spine", "--leaves", "32", "--hosts-per-leaf", "32", "--spines", "16", "--gbps", "100"], 1000);
-		await checkLarge(browser, "16,384 hosts", ["leaf-spine", "--leaves", "512", "--hosts-per-leaf", "32", "--spines", "16", "--gbps", "100"], 3000);
-		await checkReports(browser);
+		for (const [name, check] of Object.entries(PARTS)) if (!asked.length || asked.includes(name)) await check(browser);
 	} catch (error) {
 		verdict(false, "the check comes to its end", error.stack);
 	} finally {

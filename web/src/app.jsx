@@ -2,13 +2,15 @@
 // app.jsx - the frame of the page: views, search, keys, the freshness lamp.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { find } from "./model/find.js";
-import { docs, href, isLive, lamp, place } from "./state.js";
+import { span } from "./player.js";
+import { docs, href, lamp, mode, place } from "./state.js";
 import { Advice } from "./views/advice.jsx";
 import { Fabric } from "./views/fabric.jsx";
 import { Health } from "./views/health.jsx";
 import { Heatmap } from "./views/heatmap.jsx";
 import { Job, Jobs } from "./views/jobs.jsx";
 import { Link } from "./views/link.jsx";
+import { Player, playerKey } from "./views/player.jsx";
 import { Simulation } from "./views/sim.jsx";
 
 const VIEWS = { fabric: ["Fabric", Fabric], heatmap: ["Over time", Heatmap], link: ["Link", Link], jobs: ["Jobs", Jobs], job: ["Job", Job],
@@ -17,9 +19,10 @@ const VIEWS = { fabric: ["Fabric", Fabric], heatmap: ["Over time", Heatmap], lin
 // The views that have something to show.
 function tabs() {
 	const d = docs.value;
-	if (isLive.value) return ["fabric", "heatmap", "jobs", "advice", "health"];
+	if (mode.value === "scheduler") return ["fabric", "heatmap", "jobs", "advice", "health"];
+	if (mode.value !== "report") return ["fabric", "heatmap", "jobs", "health"];
 	const found = [];
-	if (d.compare || d.run) found.push("sim");
+	if (d.compare || d.runs) found.push("sim");
 	if (d.fabric || d.links.size) found.push("fabric");
 	if (d.history) found.push("heatmap");
 	if (d.jobs) found.push("jobs");
@@ -51,7 +54,7 @@ function Search({ box }) {
 	);
 }
 
-const KEYS = [["/", "find a link, a job or a host"], ["j, k", "next and previous row"], ["Enter", "open it"], ["1-5", "views"], ["?", "this list"], ["Escape", "close"]];
+const KEYS = [["/", "find a link, a job or a host"], ["j, k", "next and previous row"], ["Enter", "open it"], ["1-5", "views"], ["Space", "play or pause a recording"], [", .", "a second back or on in a recording"], ["?", "this list"], ["Escape", "close"]];
 
 function Help({ onClose }) {
 	const box = useRef(null);
@@ -81,8 +84,10 @@ export function App() {
 	const [title, View] = VIEWS[view];
 	useEffect(() => {
 		const press = (event) => {
-			if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
-			if (event.key === "/") box.current.focus();
+			const { tagName, type } = event.target;
+			if (event.ctrlKey || event.metaKey || event.altKey || (/^(INPUT|SELECT|TEXTAREA)$/.test(tagName) && type !== "range") || (event.key === " " && tagName === "BUTTON")) return;
+			if (playerKey(event.key)) event.preventDefault();
+			else if (event.key === "/") box.current.focus();
 			else if (event.key === "j") step(1);
 			else if (event.key === "k") step(-1);
 			else if (event.key === "?") setHelp(true);
@@ -109,6 +114,7 @@ export function App() {
 				</p>
 				<button type="button" onClick={() => setHelp(true)} aria-label="Keys">?</button>
 			</header>
+			{span.value && <Player />}
 			<main><View /></main>
 			{isHelp && <Help onClose={() => setHelp(false)} />}
 		</>

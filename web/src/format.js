@@ -42,6 +42,9 @@ export function minutes(us) {
 	return `${two(Math.floor(s / 60))}:${two(s % 60)}`;
 }
 
+// "00:14.2", minutes, seconds and tenths of a recording.
+export const clock = (us) => (known(us) ? `${minutes(us)}.${Math.floor(Math.max(0, us) / 1e5) % 10}` : "-");
+
 // "2026-11-22T07:20:08Z"; "-" if there is no time.
 export function time(us) {
 	if (!known(us)) return "-";

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // live.js - keeps the documents current from antiphase-scheduler: a tick a second with
 // the changed links (server-sent events), the rest every few seconds.
-import { docs, isLive, lamp, take } from "./state.js";
+import { ask } from "./ask.js";
+import { docs, lamp, mode, take } from "./state.js";
 
 const SLOW_MS = 5000;
 const STALE_US = 5e6;
 const MAX_PAGES = 80; // Of 250 links.
-
-export async function ask(path) {
-	const reply = await fetch(path, { cache: "no-cache" });
-	const body = await reply.json();
-	if (!reply.ok) throw new Error(body.error?.message ?? `${path}: status ${reply.status}`);
-	return body;
-}
 
 async function fetchInto(path) {
 	try {
@@ -78,7 +72,7 @@ export function start() {
 		take(JSON.parse(event.data));
 		light(heard);
 	};
-	isLive.value = true;
+	mode.value = "scheduler";
 	events.addEventListener("hello", (event) => {
 		hear(event);
 		fetchLinks();

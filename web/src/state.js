@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // state.js - what the page knows (documents by schema) and what it shows (the URL's
 // hash, so that a view can be pasted into a ticket).
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
+import { flowsByLink } from "./model/collisions.js";
 import { makeFabric } from "./model/fabric.js";
-import { compareNames } from "./format.js";
+import { sharesAt } from "./model/heat.js";
+import { sortedNames } from "./model/names.js";
+import { at_us, span } from "./player.js";
 
 // Documents, the last of each kind; replaced, never changed.  'links' is by name.
 export const docs = signal({ links: new Map(), fabric: null });
@@ -12,8 +15,18 @@ export const lamp = signal({ text: "loading", isGood: false });
 export const dark = signal(false);
 // {heat: [{at_us, use: Map}]}: utilization at past ticks, oldest first.
 export const past = signal([]);
-export const isLive = signal(false);
+// Where the documents come from: "scheduler", "bus", "recording" (the two are of
+// 'antiphase web'), or "report".
+export const mode = signal("report");
+export const isViewer = () => mode.value === "bus" || mode.value === "recording";
+export const source = signal(""); // Of a bus or a recording.
 const MAX_PAST = 300;
+const MAX_RUNS = 16; // Side by side.
+
+// In a report, the shares of the capacity at the player's time, by link; null: what is
+// shown is the end of the recording.
+export const shares = computed(() => (mode.value === "report" && docs.value.history && span.value && at_us.value < span.value.end_us
+	? sharesAt(docs.value.history, at_us.value) : null));
 
 const KEYS = {
 	"antiphase.health/1": "health",
@@ -24,12 +37,13 @@ const KEYS = {
 	"antiphase.scheduler_config/1": "config",
 	"antiphase.advice/1": "plan",
 	"antiphase.link_history/1": "history",
-	"antiphase.sim-run/1": "run",
+	"antiphase.topology_path/1": "path",
 	"antiphase.sim-compare/1": "compare",
 };
 
 // Takes in a document of any kind that the page can show; returns whether it can.
-export function take(doc) {
+// 'isWhole': links that it does not have are gone.
+export function take(doc, isWhole = false) {
 	const schema = doc && typeof doc === "object" ? doc.schema : null;
 	const next = { ...docs.value };
 	if (schema === "antiphase.topology/1") {
@@ -37,11 +51,13 @@ export function take(doc) {
 		next.fabric = makeFabric(doc);
 	} else if (schema === "antiphase.links/1" || schema === "antiphase.top/1") {
 		next.status = doc;
-		next.links = new Map(next.links);
+		next.links = new Map(isWhole ? [] : next.links);
 		for (const link of doc.links) next.links.set(link.link, link);
 		if (schema === "antiphase.top/1") next.jobs = doc;
-		remember(doc);
-	} else if (KEYS[schema]) next[KEYS[schema]] = doc;
+		if (Array.isArray(doc.collisions)) next.collisions = flowsByLink(doc.collisions);
+		if (mode.value !== "recording") remember(doc);
+	} else if (schema === "antiphase.sim-run/1") next.runs = [...(next.runs ?? []), doc].slice(-MAX_RUNS);
+	else if (KEYS[schema]) next[KEYS[schema]] = doc;
 	else return false;
 	docs.value = next;
 	return true;
@@ -57,18 +73,21 @@ function remember(doc) {
 	past.value = [...past.value.slice(1 - MAX_PAST), { at_us: doc.at_us, use }];
 }
 
-// The names of jobs in order; a job's color is that of its place.
-export function jobNames() {
+// The names of jobs in order, by name: a job's color is that of its place.
+export const jobPlaces = computed(() => {
 	const names = new Set((docs.value.jobs?.jobs ?? []).map((job) => job.job));
 	for (const link of docs.value.links.values()) for (const job of link.jobs) names.add(job.job);
 	for (const advice of docs.value.advice?.advice ?? []) names.add(advice.job);
-	return [...names].sort(compareNames);
-}
+	return new Map(sortedNames([...names]).map((name, i) => [name, i]));
+});
+export const placeOf = (name) => jobPlaces.value.get(name) ?? -1;
 
 // ---- The hash ---------------------------------------------------------------------
 
+// The time is the player's.
 function read() {
-	return Object.fromEntries(new URLSearchParams(globalThis.location?.hash.slice(1) ?? ""));
+	const { at, ...rest } = Object.fromEntries(new URLSearchParams(globalThis.location?.hash.slice(1) ?? ""));
+	return rest;
 }
 
 export const place = signal(read());

@@ -27,7 +27,7 @@ function shownAs(node, level, toggled) {
 
 // {nodes, edges, width, height}: 'toggled' is the set of pods and racks whose folding
 // differs from the level.  An edge is one direction between two drawn nodes, with the
-// names of its links.
+// names of its links.  'stands' has the drawn node of each node's name.
 export function makeScene(fabric, level, toggled = new Set()) {
 	const drawn = new Map(), edges = new Map(), stands = new Map();
 	for (const node of fabric.nodes.values()) {
@@ -61,7 +61,7 @@ export function makeScene(fabric, level, toggled = new Set()) {
 			edge.links.push(link.name);
 		}
 	const size = place(fabric, [...drawn.values()], stands);
-	return { nodes: [...drawn.values()], edges: placeEdges([...edges.values()]), ...size };
+	return { nodes: [...drawn.values()], edges: placeEdges([...edges.values()]), stands, ...size };
 }
 
 // The lowest row sets the width; rows above are spread over it, each node near the

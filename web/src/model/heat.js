@@ -53,3 +53,15 @@ export function fromRecording(doc, n) {
 		return value === null || value === undefined ? null : value / 1000;
 	});
 }
+
+// {begin_us, end_us, step_us} of antiphase.link_history/1; null if it has no steps.
+export function historySpan(doc) {
+	const steps = Math.max(0, ...(doc?.links ?? []).map((link) => link.permille.length));
+	return steps > 1 ? { begin_us: doc.from_us, end_us: doc.from_us + steps * doc.step_us, step_us: doc.step_us } : null;
+}
+
+// The share of the capacity in the step at a time, by link; null: unknown.
+export function sharesAt(doc, at_us) {
+	const k = Math.floor((at_us - doc.from_us) / doc.step_us);
+	return new Map(doc.links.map((link) => [link.link, link.permille[k] === null || link.permille[k] === undefined ? null : link.permille[k] / 1000]));
+}

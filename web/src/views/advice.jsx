@@ -2,9 +2,9 @@
 // advice.jsx - what is advised, what was done, and what came of it.  The page changes
 // nothing: it shows the command to type.
 import * as f from "../format.js";
-import { docs } from "../state.js";
+import { docs, isViewer } from "../state.js";
 import { quote } from "../shell.js";
-import { Command, Facts, JobName, LinkName, Panel } from "./parts.jsx";
+import { Command, Facts, JobName, LinkName, NEEDS_SCHEDULER, Panel } from "./parts.jsx";
 
 const verdicts = { too_early: "too early to tell", not_followed: "the shift is not followed", no_before: "nothing to compare with",
 	less: "less than advised", as_advised: "as advised", more: "more than advised" };
@@ -93,6 +93,7 @@ function Plan() {
 
 export function Advice() {
 	const { advice, changes, plan } = docs.value;
+	if (isViewer()) return <section class="panel" aria-label="Advice"><p class="empty">{NEEDS_SCHEDULER}</p></section>;
 	const rows = (advice?.advice ?? []).map((a) => ({ key: a.job, job: a.job, reason: a.reason, shift_us: a.pacing === "free" ? null : a.shift_us ?? null, score_before: a.score_before ?? null,
 		score_after: a.score_after ?? null, gain: gainText(a), outcome: outcomeText(a.outcome), text: a.text }));
 	return (

@@ -2,7 +2,7 @@
 // iterations.jsx - the iterations of a job, and the moments of advice, orders and actions.
 import { useEffect, useState } from "preact/hooks";
 import * as f from "../format.js";
-import { ask } from "../live.js";
+import { ask } from "../ask.js";
 import { dark } from "../state.js";
 import { Panel } from "./parts.jsx";
 

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // jobs.jsx - all jobs, and one of them.
+import { computed } from "@preact/signals";
 import * as f from "../format.js";
-import { docs, href, isLive, jobNames, place } from "../state.js";
+import { docs, href, isViewer, mode, place, placeOf } from "../state.js";
 import { quote } from "../shell.js";
 import { AdviceText } from "./advice.jsx";
 import { Iterations } from "./iterations.jsx";
-import { Command, Facts, JobName, LinkName, Names, Panel, Swatch } from "./parts.jsx";
+import { Command, Facts, JobName, LinkName, Names, NEEDS_SCHEDULER, Panel, Swatch } from "./parts.jsx";
 
-const adviceOf = (name) => docs.value.advice?.advice.find((a) => a.job === name);
+const advices = computed(() => new Map((docs.value.advice?.advice ?? []).map((a) => [a.job, a])));
+const adviceOf = (name) => advices.value.get(name);
 
 export function Jobs() {
-	const names = jobNames();
+	const hasAdvice = Boolean(docs.value.advice);
 	const rows = (docs.value.jobs?.jobs ?? []).map((job) => ({ key: job.job, job: job.job, hosts: job.hosts.length, period_us: job.period_us, jitter_us: job.jitter_us,
 		duty_ratio: job.duty_ratio, bytes_per_iteration: job.bytes_per_iteration, confidence: job.confidence,
 		slowdown: adviceOf(job.job)?.slowdown_before ?? null, advice: adviceOf(job.job)?.reason ?? null }));
@@ -18,14 +20,14 @@ export function Jobs() {
 	return (
 		<>
 			<Panel title="Jobs" name="jobs" rows={rows} json={docs.value.jobs} empty="No job has traffic."
-				columns={[{ key: "job", name: "JOB", show: (row) => <><Swatch index={names.indexOf(row.job)} /> <JobName name={row.job} /></> },
+				columns={[{ key: "job", name: "JOB", show: (row) => <><Swatch index={placeOf(row.job)} /> <JobName name={row.job} /></> },
 					{ key: "hosts", name: "HOSTS", isNumber: true }, { key: "period_us", name: "PERIOD", isNumber: true, show: (row) => f.ms(row.period_us) },
 					{ key: "jitter_us", name: "JITTER", isNumber: true, show: (row) => f.ms(row.jitter_us) },
 					{ key: "duty_ratio", name: "DUTY", isNumber: true, show: (row) => f.percent(row.duty_ratio) },
 					{ key: "bytes_per_iteration", name: "SENT", isNumber: true, show: (row) => f.megabytes(row.bytes_per_iteration) },
 					{ key: "confidence", name: "CONFIDENCE", isNumber: true, show: (row) => f.number(row.confidence) },
-					{ key: "slowdown", name: "SLOWDOWN", isNumber: true, show: (row) => f.number(row.slowdown) },
-					{ key: "advice", name: "ADVICE" }]} />
+					...(hasAdvice ? [{ key: "slowdown", name: "SLOWDOWN", isNumber: true, show: (row) => f.number(row.slowdown) }, { key: "advice", name: "ADVICE" }] : [])]} />
+			{isViewer() && <p class="note">{NEEDS_SCHEDULER}</p>}
 			{lost !== null && lost !== undefined && <Fragmentation />}
 		</>
 	);
@@ -79,13 +81,13 @@ export function Job() {
 				<div class="head"><h2>Job {name}</h2></div>
 				{job && <Facts rows={[["Period", f.ms(job.period_us)], ["Jitter", f.ms(job.jitter_us)], ["Duty", f.percent(job.duty_ratio)],
 					["Sent per iteration", f.megabytes(job.bytes_per_iteration)], ["Iterations seen", f.text(job.iterations)], ["Confidence", f.number(job.confidence)],
-					["Slowdown against isolated", f.number(advice?.slowdown_before)],
+					...(isViewer() ? [] : [["Slowdown against isolated", f.number(advice?.slowdown_before)]]),
 					["Period changed", job.has_changed ? `${f.time(job.changed_at_us)}, from ${f.ms(job.period_before_us)}` : "-"],
 					["Hosts", job.hosts.join(", ")], ["On the map", <a href={href("fabric", { job: name })}>show its links</a>]]} />}
 				{job?.why && <p>No {job.period_us ? "newer " : ""}estimate: {job.why}</p>}
-				<Command text={`antiphase explain ${quote(name)}`} />
+				<Command text={isViewer() ? `antiphase job ${quote(name)}` : `antiphase explain ${quote(name)}`} />
 			</section>
-			{isLive.value ? <Iterations name={name}>{trend}</Iterations> : trend}
+			{mode.value === "scheduler" ? <Iterations name={name}>{trend}</Iterations> : trend}
 			{advice && <AdviceText advice={advice} />}
 			{job?.links.length > 0 && (
 				<section class="panel" aria-label="Links of this job"><div class="head"><h2>Links</h2></div><p><Names of={LinkName} names={job.links} /></p></section>

@@ -28,7 +28,7 @@ export function Table({ caption, columns, rows, empty, isTitled }) {
 				</tbody>
 			</table>
 			{rows.length > limit && (
-				<p>{rows.length - limit} more rows. <button type="button" onClick={() => setLimit(limit * 4)}>Show more</button></p>
+				<p>{limit} of {rows.length} rows. <button type="button" onClick={() => setLimit(limit * 4)}>Show more</button></p>
 			)}
 		</div>
 	);
@@ -63,6 +63,8 @@ export const LinkName = ({ name }) => <a class="name" data-row href={href("link"
 export const JobName = ({ name }) => <a class="name" data-row href={href("job", { job: name })}>{name}</a>;
 
 export const Names = ({ of: As, names }) => names.map((name, i) => <>{i > 0 && ", "}<As name={name} /></>);
+
+export const NEEDS_SCHEDULER = "Slowdowns, advice, actions and the mode need antiphase-scheduler, and its page; this one shows telemetry.";
 
 export const Command = ({ text }) => <p class="command">Command: <code>{text}</code></p>;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sim.jsx - the result of 'antiphase sim run' or 'compare': policies side by side.
 import * as f from "../format.js";
-import { compareRows } from "../model/sim.js";
+import { compareRows, jobsByPolicy, jobsByRun, overByRun, runName } from "../model/sim.js";
 import { docs } from "../state.js";
 import { Command, Facts, Panel } from "./parts.jsx";
 import { quote } from "../shell.js";
@@ -20,30 +20,34 @@ function Compare({ doc }) {
 			<Panel title="Mean iteration time by policy" name="policies" json={doc} rows={rows}
 				columns={[{ key: "policy", name: "POLICY" }, { key: "iteration_us", name: "ITERATION", isNumber: true, show: (row) => estimate(row.iteration, f.ms) },
 					{ key: "difference_us", name: "DIFFERENCE", isNumber: true, show: (row) => (row.difference_us === null ? "-" : f.ms(row.difference_us)) },
-					{ key: "p99_us", name: "P99", isNumber: true, show: (row) => estimate(row.p99, f.ms) },
+					{ key: "words", name: "AGAINST THE FIRST" }, { key: "p99_us", name: "P99", isNumber: true, show: (row) => estimate(row.p99, f.ms) },
 					{ key: "slowdown", name: "SLOWDOWN", isNumber: true, show: (row) => estimate(row.slow, f.number) },
 					{ key: "goodput", name: "GOODPUT", isNumber: true, show: (row) => estimate(row.good, f.number) }]}>
 				<Bars rows={rows} />
 			</Panel>
-			<Panel title="Jobs" name="sim-jobs" json={doc.policies} rows={doc.policies.flatMap((p) => p.jobs.map((job) => ({ key: `${p.policy} ${job.job}`, policy: p.policy, job: job.job,
-				iteration_us: job.iteration_mean_us?.mean, slowdown: job.slowdown?.mean })))}
-				columns={[{ key: "job", name: "JOB" }, { key: "policy", name: "POLICY" }, { key: "iteration_us", name: "ITERATION", isNumber: true, show: (row) => f.ms(row.iteration_us) },
-					{ key: "slowdown", name: "SLOWDOWN", isNumber: true, show: (row) => f.number(row.slowdown) }]} />
+			<SideBySide title="Jobs by policy: mean iteration time" name="sim-jobs" json={doc.policies} what="JOB" rows={jobsByPolicy(doc)} names={doc.policies.map((p) => p.policy)} show={f.ms} />
 		</>
 	);
 }
+
+// Values of the same things in several documents; marked rows differ, as the last column says.
+const SideBySide = ({ title, name, json, what, rows, names, show }) => (
+	<Panel title={title} name={name} json={json} rows={rows}
+		columns={[{ key: "name", name: what }, ...names.map((text, i) => ({ key: `v${i}`, name: text, isNumber: true, show: (row) => show(row[`v${i}`]) })),
+			...(names.length > 1 ? [{ key: "change", name: names.length > 2 ? "LAST AGAINST THE FIRST" : "AGAINST THE FIRST" }] : [])]} />
+);
 
 // Mean iteration by policy, with its interval.
 function Bars({ rows }) {
 	const top = Math.max(...rows.map((r) => r.iteration.mean + r.iteration.ci95), 1), width = 520;
 	const x = (us) => Math.round((us / top) * width);
 	return (
-		<svg class="chart" viewBox={`0 0 ${width + 330} ${rows.length * 26}`} width={width + 330} height={rows.length * 26} role="img" aria-label="Mean iteration time by policy">
+		<svg class="chart" viewBox={`0 0 ${width + 480} ${rows.length * 26}`} width={width + 480} height={rows.length * 26} role="img" aria-label="Mean iteration time by policy">
 			{rows.map((row, i) => (
 				<g key={row.key}>
 					<text x="0" y={i * 26 + 16} font-size="12" fill="currentColor">{row.policy.slice(0, 20)}</text>
 					<rect x="150" y={i * 26 + 4} width={x(row.iteration.mean)} height="16" fill="currentColor" opacity={row.isMarked ? 0.9 : 0.45} />
-					<text x={160 + x(row.iteration.mean + row.iteration.ci95)} y={i * 26 + 16} font-size="12" fill="currentColor">{estimate(row.iteration, f.ms)}</text>
+					<text x={160 + x(row.iteration.mean + row.iteration.ci95)} y={i * 26 + 16} font-size="12" fill="currentColor">{`${estimate(row.iteration, f.ms)}${row.words === "reference" ? "" : `; ${row.words}`}`}</text>
 					<path d={`M${150 + x(row.iteration.mean - row.iteration.ci95)} ${i * 26 + 12}H${150 + x(row.iteration.mean + row.iteration.ci95)}`} stroke="currentColor" stroke-width="2" />
 				</g>
 			))}
@@ -76,7 +80,18 @@ function Run({ doc }) {
 	);
 }
 
+// Runs of one scenario, or of several.
+function Runs({ runs }) {
+	const names = runs.map(runName);
+	return (
+		<>
+			<SideBySide title="Runs side by side: mean iteration time of jobs" name="runs-jobs" json={runs.map((run) => run.jobs)} what="JOB" rows={jobsByRun(runs)} names={names} show={f.ms} />
+			<SideBySide title="Runs side by side: share of the time in which a link is exceeded" name="runs-links" json={runs.map((run) => run.links)} what="LINK" rows={overByRun(runs)} names={names} show={(v) => f.percent(v)} />
+		</>
+	);
+}
+
 export function Simulation() {
-	const { compare, run } = docs.value;
-	return <>{compare && <Compare doc={compare} />}{run && <Run doc={run} />}</>;
+	const { compare, runs = [] } = docs.value;
+	return <>{compare && <Compare doc={compare} />}{runs.length > 1 && <Runs runs={runs} />}{runs.map((run, i) => <Run key={i} doc={run} />)}</>;
 }

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// ask.js - documents of the server that serves the page.
+
+let isOneByOne = false;
+let last = Promise.resolve();
+
+// From now on, a request waits until the one before it is answered.
+export function askOneByOne() {
+	isOneByOne = true;
+}
+
+async function get(path) {
+	const reply = await fetch(path, { cache: "no-cache" });
+	const body = await reply.json();
+	if (!reply.ok) throw new Error(body.error?.message ?? `${path}: status ${reply.status}`);
+	return body;
+}
+
+// The document at 'path'; fails with the server's message.
+export function ask(path) {
+	if (!isOneByOne) return get(path);
+	const answer = last.then(() => get(path));
+	last = answer.catch(() => {});
+	return answer;
+}
