@@ -181,6 +181,14 @@ async function checkHostile(browser) {
 
 // ---- Large fabrics ------------------------------------------------------------------
 
+// Frames a second while an event comes to the map in each.
+function frames(page, event) {
+	return page.eval(`new Promise((done) => { const target = document.querySelector("canvas.fabric") ?? document.querySelector(".map"); let n = 0;
+		target.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true })); const begin = performance.now();
+		const step = () => { if (++n === 120) { target.dispatchEvent(new PointerEvent("pointerleave")); target.parentElement.dispatchEvent(new PointerEvent("pointerleave")); return done(Math.round((1000 * n) / (performance.now() - begin))); }
+			target.dispatchEvent(${event}); requestAnimationFrame(step); }; requestAnimationFrame(step); })`);
+}
+
 async function checkLarge(browser, what, words, limit_ms) {
 	const topology = JSON.parse(execFileSync(join(build, "antiphase"), ["topology", "generate", ...words], { encoding: "utf8", maxBuffer: 1 << 28 }));
 	const links = topology.cables.filter((c) => !c.a.startsWith("h")).slice(0, 64).map((c, i) => ({ name: `${c.a}>${c.b}`, gbps: c.gbps, now: (c.gbps * 1e9 * (i % 10)) / 10, jobs: i % 3 ? ["A"] : ["A", "B"] }));
@@ -195,10 +203,11 @@ async function checkLarge(browser, what, words, limit_ms) {
 	const cpu_s = (await browser.send("SystemInfo.getProcessInfo")).processInfo.filter((p) => p.type === "renderer").map((p) => p.cpuTime).at(-1);
 	const { metrics } = await (await page.send("Performance.enable"), page.send("Performance.getMetrics"));
 	const heap = metrics.find((m) => m.name === "JSHeapUsedSize").value / 1e6;
-	const frames = await page.eval(`new Promise((done) => { const canvas = document.querySelector("canvas.fabric"), target = canvas ?? document.querySelector(".map"); let n = 0; const begin = performance.now();
-		const step = () => { if (++n === 60) return done((1000 * n) / (performance.now() - begin)); if (canvas) canvas.dispatchEvent(new WheelEvent("wheel", { deltaY: n % 2 ? -1 : 1, clientX: 300, clientY: 300, cancelable: true })); requestAnimationFrame(step); }; requestAnimationFrame(step); })`);
+	const zoom = await frames(page, "new WheelEvent('wheel', { deltaY: n % 40 < 20 ? -1 : 1, clientX: 300, clientY: 300, cancelable: true, bubbles: true })");
+	const pan = await frames(page, "new PointerEvent('pointermove', { movementX: n % 40 < 20 ? 9 : -9, movementY: 3, bubbles: true })");
+	const rest = await frames(page, "new Event('nothing')");
 	await page.picture(join(out, `${what.replaceAll(/[ ,]+/g, "-")}.png`));
-	console.log(`${what}: ${await page.eval("document.querySelector('.fabric').tagName")}, drawn after ${drawn_ms} ms (bar: ${limit_ms} ms), ${cpu_s.toFixed(2)} s of processor time, ${heap.toFixed(0)} MB, ${frames.toFixed(0)} frames a second while zooming`);
+	console.log(`${what}: ${await page.eval("document.querySelector('.fabric').tagName")}, drawn after ${drawn_ms} ms (bar: ${limit_ms} ms), ${cpu_s.toFixed(2)} s of processor time, ${heap.toFixed(0)} MB, ${zoom} frames a second while zooming, ${pan} while panning; ${rest} at rest`);
 	verdict(heap < 200, `${what}: less than 200 MB`, `${heap} MB`);
 	page.faults = page.faults.filter((fault) => !fault.includes("404"));
 	silence(page, server.url, what);

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// painter.js - a scene on a canvas.  Drawing tens of thousands of lines takes longer than
-// a frame, so while the view moves, frames are copies of a picture that is larger than
-// the view; it is drawn anew when the view rests, or leaves it.
+// painter.js - a scene on a canvas that is larger than the box that it is seen through.
+// Drawing tens of thousands of lines takes longer than a frame, so while the view moves,
+// the canvas is moved and scaled as it is; it is drawn anew when the view rests, or shows
+// a part of the scene that the canvas does not have.
 
-const MARGIN = 0.5;   // Of the picture on each side, as a share of the view.
-const REST_MS = 150;  // After the last move.
-const BUSY = 4;       // Between two drawings pass this many times their own time.
+const MARGIN = 0.5;  // Of the canvas on each side, as a share of the box.
+const REST_MS = 150; // After the last move.
+const BUSY = 4;      // Between two drawings pass this many times their own time.
+const LEAST_ZOOM = 0.02, MOST_ZOOM = 8;
 const MAX_UNKNOWN = 600; // Links without figures are drawn from close by only, if they are more: they would hide the others.
 
 export class Painter {
-	constructor(canvas) {
-		this.canvas = canvas;
-		this.context = canvas.getContext("2d", { alpha: true });
-		this.picture = document.createElement("canvas");
-		this.view = null; // {x, y, zoom}: the scene's point at the left top.
-		this.drawn = null; // The same of the picture.
+	constructor(box, canvas) {
+		Object.assign(this, { box, canvas, context: canvas.getContext("2d") });
+		this.view = null;  // {x, y, zoom}: the scene's point at the left top of the box.
+		this.drawn = null; // The same of the canvas; null: it has another scene.
+		this.size = { width: 0, height: 0 }; // Of the box.
 		this.cost_ms = 0;
 		this.done_ms = 0;
 		this.frame = 0;
@@ -24,14 +25,14 @@ export class Painter {
 	// Shows a scene: 'looks' are groups of edges, 'ink' the colors of nodes, 'lines' are
 	// those of flows, with a color.
 	show(scene, looks, ink, lines) {
-		const { canvas } = this;
-		Object.assign(this, { scene, looks, ink, lines });
-		const width = canvas.clientWidth, height = canvas.clientHeight;
-		if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+		const isOther = this.scene !== scene, width = this.box.clientWidth, height = this.box.clientHeight;
+		const isResized = width !== this.size.width || height !== this.size.height;
+		Object.assign(this, { scene, looks, ink, lines, size: { width, height } });
 		const zoom = Math.min(width / scene.width, 1);
 		this.view ??= { x: 0, y: scene.height / 2 - height / zoom / 2, zoom };
-		this.drawn = null;
-		this.later();
+		if (isOther || isResized) this.drawn = null;
+		// New figures can wait until the view rests.
+		if (!this.rest || !this.drawn) this.redraw();
 	}
 
 	close() {
@@ -47,60 +48,60 @@ export class Painter {
 	}
 
 	zoomAt(x, y, factor) {
-		const v = this.view, zoom = Math.max(0.02, Math.min(8, v.zoom * factor));
+		const v = this.view, zoom = Math.max(LEAST_ZOOM, Math.min(MOST_ZOOM, v.zoom * factor));
 		this.view = { zoom, x: x - ((x - v.x) * v.zoom) / zoom, y: y - ((y - v.y) * v.zoom) / zoom };
 		this.moved();
 	}
 
 	// The scene's point under a point of the screen.
 	at(event) {
-		const r = this.canvas.getBoundingClientRect(), v = this.view;
+		const r = this.box.getBoundingClientRect(), v = this.view;
 		return [v.x + (event.clientX - r.left) / v.zoom, v.y + (event.clientY - r.top) / v.zoom];
 	}
 
 	moved() {
 		clearTimeout(this.rest);
 		this.rest = setTimeout(() => {
-			if (this.drawn?.zoom === this.view.zoom) return;
-			this.drawn = null;
-			this.later();
+			this.rest = 0;
+			this.redraw();
 		}, REST_MS);
 		this.later();
 	}
 
+	redraw() {
+		this.isStale = true;
+		this.later();
+	}
+
 	later() {
-		if (this.frame) return;
-		this.frame = requestAnimationFrame(() => {
+		this.frame ||= requestAnimationFrame(() => {
 			this.frame = 0;
-			this.copy();
+			this.step();
 		});
 	}
 
-	// Whether the picture has all of the view.
+	// Whether the canvas has all of the scene that the view shows.
 	covers() {
-		const { drawn, view, canvas } = this;
-		return drawn && view.x >= drawn.x && view.y >= drawn.y && view.x + canvas.width / view.zoom <= drawn.x + this.picture.width / drawn.zoom &&
-			view.y + canvas.height / view.zoom <= drawn.y + this.picture.height / drawn.zoom;
+		const { drawn, view, size, canvas, scene } = this;
+		const has = (from, length, drawnFrom, drawnLength, most) => Math.max(0, from) >= drawnFrom && Math.min(most, from + length) <= drawnFrom + drawnLength;
+		return has(view.x, size.width / view.zoom, drawn.x, canvas.width / drawn.zoom, scene.width) &&
+			has(view.y, size.height / view.zoom, drawn.y, canvas.height / drawn.zoom, scene.height);
 	}
 
-	copy() {
-		const { canvas, context, view } = this;
-		if (!canvas.width || !canvas.height) return;
-		if (!this.drawn || (!this.covers() && performance.now() - this.done_ms > BUSY * this.cost_ms)) this.draw();
-		const { drawn, picture } = this, scale = view.zoom / drawn.zoom;
-		const x = (drawn.x - view.x) * view.zoom, y = (drawn.y - view.y) * view.zoom;
-		context.setTransform(1, 0, 0, 1, 0, 0);
-		context.clearRect(0, 0, canvas.width, canvas.height);
-		if (scale === 1) context.drawImage(picture, Math.round(x), Math.round(y));
-		else context.drawImage(picture, x, y, picture.width * scale, picture.height * scale);
+	step() {
+		if (!this.size.width || !this.size.height) return;
+		if (!this.drawn || this.isStale || (!this.covers() && performance.now() - this.done_ms > BUSY * this.cost_ms)) this.draw();
+		const { drawn, view } = this, x = (drawn.x - view.x) * view.zoom, y = (drawn.y - view.y) * view.zoom;
+		this.canvas.style.transform = `translate(${x}px, ${y}px) scale(${view.zoom / drawn.zoom})`;
 	}
 
 	draw() {
-		const begin_ms = performance.now(), { canvas, picture, view } = this;
-		const width = Math.ceil(canvas.width * (1 + 2 * MARGIN)), height = Math.ceil(canvas.height * (1 + 2 * MARGIN));
-		if (picture.width !== width || picture.height !== height) Object.assign(picture, { width, height });
-		this.drawn = { zoom: view.zoom, x: view.x - (canvas.width * MARGIN) / view.zoom, y: view.y - (canvas.height * MARGIN) / view.zoom };
-		paint(picture.getContext("2d"), this, picture, this.drawn);
+		const begin_ms = performance.now(), { canvas, view, size } = this;
+		const width = Math.ceil(size.width * (1 + 2 * MARGIN)), height = Math.ceil(size.height * (1 + 2 * MARGIN));
+		if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+		this.drawn = { zoom: view.zoom, x: view.x - (size.width * MARGIN) / view.zoom, y: view.y - (size.height * MARGIN) / view.zoom };
+		paint(this.context, this, canvas, this.drawn);
+		this.isStale = false;
 		this.done_ms = performance.now();
 		this.cost_ms = this.done_ms - begin_ms;
 	}

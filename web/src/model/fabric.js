@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // fabric.js - the fabric as a graph, from antiphase.topology/1, and its groups: the
 // rack of a host is its leaf; a pod is what stays connected without the top tier.
-import { ends } from "./links.js";
+
+// The node of an end of a cable, "leaf0:p2".
+function nodeOf(end) {
+	const i = end.lastIndexOf(":");
+	return i < 0 ? end : end.slice(0, i);
+}
 
 export function makeFabric(topology) {
 	const nodes = new Map();
@@ -9,16 +14,13 @@ export function makeFabric(topology) {
 	for (const h of topology.hosts) nodes.set(h.name, { name: h.name, tier: 0, ports: [] });
 	const cables = [];
 	for (const c of topology.cables) {
-		const a = ends(`${c.a}>${c.b}`);
-		if (!a || !nodes.has(a.from.node) || !nodes.has(a.to.node)) continue;
-		const cable = { a: a.from.node, b: a.to.node, gbps: c.gbps,
-			links: [{ name: `${c.a}>${c.b}`, from: a.from.node, to: a.to.node, gbps: c.gbps }] };
-		if (!c.one_way)
-			cable.links.push({ name: `${c.b}>${c.a}`, from: a.to.node, to: a.from.node,
-				gbps: c.back_gbps ?? c.gbps });
-		cables.push(cable);
-		nodes.get(cable.a).ports.push(cable.b);
-		nodes.get(cable.b).ports.push(cable.a);
+		const a = nodeOf(c.a), b = nodeOf(c.b), from = nodes.get(a), to = nodes.get(b);
+		if (!from || !to) continue;
+		const links = [{ name: `${c.a}>${c.b}`, from: a, to: b, gbps: c.gbps }];
+		if (!c.one_way) links.push({ name: `${c.b}>${c.a}`, from: b, to: a, gbps: c.back_gbps ?? c.gbps });
+		cables.push({ a, b, gbps: c.gbps, links });
+		from.ports.push(b);
+		to.ports.push(a);
 	}
 	const fabric = { name: topology.name || "", nodes, cables,
 		tiers: Math.max(0, ...[...nodes.values()].map((n) => n.tier)) };
@@ -39,6 +41,8 @@ function setRacks(fabric) {
 // Numbers the parts that remain without the switches of the top tier.  One part, or one
 // per leaf, is no level of detail: then there are no pods.
 function setPods(fabric) {
+	fabric.pods = 0;
+	if (fabric.tiers < 3) return;
 	const seen = new Set(), pods = [];
 	for (const start of fabric.nodes.values()) {
 		if (seen.has(start.name) || start.tier === fabric.tiers || start.tier === 0) continue;
@@ -56,7 +60,7 @@ function setPods(fabric) {
 		pods.push(part);
 	}
 	const leaves = [...fabric.nodes.values()].filter((n) => n.tier === 1).length;
-	fabric.pods = fabric.tiers >= 3 && pods.length > 1 && pods.length < leaves ? pods.length : 0;
+	fabric.pods = pods.length > 1 && pods.length < leaves ? pods.length : 0;
 	if (fabric.pods)
 		pods.forEach((part, i) => {
 			for (const node of part) node.pod = `pod ${i}`;

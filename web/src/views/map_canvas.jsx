@@ -32,18 +32,18 @@ function groups(scene, shown, selected, isDark) {
 }
 
 export function Canvas({ scene, shown, selected, lines, onToggle, onOpen }) {
-	const box = useRef(null), painter = useRef(null), drag = useRef(null);
+	const box = useRef(null), canvas = useRef(null), painter = useRef(null), drag = useRef(null);
 	const looks = useMemo(() => groups(scene, shown, selected, dark.value), [scene, shown, selected, dark.value]);
 	useEffect(() => {
-		const canvas = box.current;
-		painter.current = new Painter(canvas);
+		const element = box.current;
+		painter.current = new Painter(element, canvas.current);
 		const wheel = (event) => {
 			event.preventDefault();
 			painter.current.zoomAt(...painter.current.at(event), event.deltaY < 0 ? 1.2 : 1 / 1.2);
 		};
-		canvas.addEventListener("wheel", wheel, { passive: false });
+		element.addEventListener("wheel", wheel, { passive: false });
 		return () => {
-			canvas.removeEventListener("wheel", wheel);
+			element.removeEventListener("wheel", wheel);
 			painter.current.close();
 		};
 	}, []);
@@ -76,9 +76,11 @@ export function Canvas({ scene, shown, selected, lines, onToggle, onOpen }) {
 		event.preventDefault();
 	};
 	return (
-		<canvas class="fabric" ref={box} tabindex="0" role="img" onKeyDown={press}
+		<div class="box" ref={box} tabindex="0" role="img" onKeyDown={press}
 			aria-label="The fabric; arrows move, plus and minus zoom. The table below has the same links"
 			onPointerDown={() => { drag.current = { far: 0 }; }} onPointerMove={move} onPointerUp={up}
-			onPointerLeave={() => { drag.current = null; }} />
+			onPointerLeave={() => { drag.current = null; }}>
+			<canvas class="fabric" ref={canvas} />
+		</div>
 	);
 }
