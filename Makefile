@@ -116,7 +116,7 @@ C_FILES      := $(filter-out $(MPI_FILES) $(if $(SPANK),,scheduler/slurm/hooks/s
 SH_FILES     := .ci/run tests/run tests/net/run $(wildcard tests/*.sh tests/*/*.sh examples/*.sh examples/*/*.sh \
                 scheduler/slurm/hooks/*.sh)
 
-.PHONY: FORCE all help demo demo-live kube web test-web test test-hostile test-killed test-net test-torch check bench bench-net bench-pacer bench-pacer-live bench-scheduler bench-wire lint fuzz fuzz-coverage fuzz-smoke man install clean deps golden-accept repro-cassini
+.PHONY: FORCE all help demo demo-live kube web test-web docs-screens test test-hostile test-killed test-net test-torch check bench bench-net bench-pacer bench-pacer-live bench-scheduler bench-wire lint fuzz fuzz-coverage fuzz-smoke man install clean deps golden-accept repro-cassini
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -174,6 +174,11 @@ test-web: ## test the page: figures, layout, web/dist, and in a headless Chromiu
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_WEB)
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)B=$(B) sh tests/web.sh
+
+docs-screens: ## take the pictures of docs/web.md anew, from a run (npm, Chromium)
+	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_WEB)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)node web/browser/screens.mjs $(B) docs/screens
 
 kube: ## build kube-apiserver and kube-scheduler for 'test-net' (10 min, 3 GiB, once)
 	@sh tests/deps.sh $(PACKAGES_KUBE)
@@ -282,10 +287,11 @@ install: all man ## install into DESTDIR
 		install -m 644 $$page $(DESTDIR)$(mandir)/man$${page##*.}; done
 	install -m 644 cli/completion.bash $(DESTDIR)$(bashcompdir)/antiphase
 	install -m 644 README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE $(DESTDIR)$(docdir)
-	install -d $(DESTDIR)$(docdir)/docs/dashboards $(DESTDIR)$(docdir)/docs/policies
+	install -d $(DESTDIR)$(docdir)/docs/dashboards $(DESTDIR)$(docdir)/docs/policies $(DESTDIR)$(docdir)/docs/screens
 	install -m 644 docs/*.md docs/openapi.json $(DESTDIR)$(docdir)/docs
 	install -m 644 docs/dashboards/* $(DESTDIR)$(docdir)/docs/dashboards
 	install -m 644 docs/policies/*.md $(DESTDIR)$(docdir)/docs/policies
+	install -m 644 docs/screens/*.png $(DESTDIR)$(docdir)/docs/screens
 	install -m 644 $(wildcard examples/*.*) $(DESTDIR)$(docdir)/examples
 	install -d $(DESTDIR)$(docdir)/examples/models
 	install -m 644 examples/models/*.json $(DESTDIR)$(docdir)/examples/models

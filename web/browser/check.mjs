@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url";
 import { rate, percent } from "../src/format.js";
 import { Browser } from "./cdp.mjs";
 import { accessibility, agree, api, build, children, CHROMIUM, counts, dist, examples, folder, out, silence, startScheduler, verdict } from "./lab.mjs";
-import { checkBus, checkMany, checkMeeting, checkPlayedReport, checkRecording } from "./player.mjs";
+import { checkBus, checkMany, checkMeeting, checkPlayedReport, checkProgram, checkRecording } from "./player.mjs";
 import { linksDoc, serve } from "./serve.mjs";
 
 const LINK = "leaf0:p2>spine0:p0";
@@ -247,6 +247,7 @@ const PARTS = {
 	},
 	report: checkReports,
 	recording: checkRecording,
+	program: checkProgram,
 	bus: checkBus,
 	player: checkPlayedReport,
 	meeting: checkMeeting,

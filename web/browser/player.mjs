@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { accessibility, agree, build, dist, examples, folder, out, root, silence, verdict } from "./lab.mjs";
+import { accessibility, agree, api, build, children, dist, examples, folder, freePort, out, root, silence, start, verdict } from "./lab.mjs";
 import { recordingDocs, serve } from "./serve.mjs";
 
 const json = (path) => JSON.parse(readFileSync(join(root, path), "utf8"));
@@ -117,6 +117,28 @@ export async function checkBus(browser) {
 	await page.until("document.querySelectorAll('svg.chart rect').length > 0", "the bus's heatmap");
 	silence(page, server.url, "bus");
 	server.close();
+}
+
+// The program itself, over a recording of some seconds.
+export async function checkProgram(browser) {
+	const port = await freePort(), url = `http://127.0.0.1:${port}`, page = await browser.open();
+	start("antiphase", ["web", "--from", "two-jobs.tele", "--fabric", "two-jobs-fabric.json", "--http", `127.0.0.1:${port}`], { cwd: examples });
+	for (let i = 0; i < 400 && !(await fetch(url).then((r) => r.ok, () => false)); i++) await new Promise((done) => setTimeout(done, 100));
+	await page.size(1280, 1000);
+	await page.go(`${url}/`);
+	await page.until("document.querySelectorAll('g.edge').length === 12 && document.querySelector('.player') !== null", "the map of 'antiphase web'");
+	const { begin_us, end_us } = JSON.parse(await page.eval("document.getElementById('viewer').textContent"));
+	for (const at_us of [end_us, Math.round((begin_us + end_us) / 2)]) {
+		await seek(page, at_us - begin_us);
+		await agree(page, `'antiphase web' at ${at_us - begin_us} us of the recording`, async () => usesOf((await api(url, `top?at_us=${at_us}`)).links.filter((l) => l.now_bps !== null), (l) => l.now_bps / l.capacity_bps), USES);
+	}
+	for (const [view, selector] of [["heatmap", "svg.chart rect"], ["link&link=leaf0%3Ap2%3Espine0%3Ap0", ".circles"], ["jobs", "main tbody tr"], ["health", "main tbody tr"]]) {
+		await open(page, view);
+		await page.until(`document.querySelector(${JSON.stringify(selector)}) !== null`, `${view} of 'antiphase web'`);
+	}
+	verdict(true, "'antiphase web' fills the views of a recording");
+	silence(page, url, "'antiphase web'");
+	for (const child of children.splice(0)) child.kill("SIGKILL");
 }
 
 // 'antiphase web' with more jobs than anyone has, each with a long name.
