@@ -40,16 +40,16 @@ export function start(program, words, options = {}) {
 	return child;
 }
 
-// A scheduler that hears the jobs of a scenario in examples/, and advises 'n' of them.
-export async function startScheduler({ fabric = "two-jobs-fabric.json", scenario = "two-jobs.ini", n = 2 } = {}) {
+// A scheduler that hears the jobs of examples/two-jobs.ini, and advises them.
+export async function startScheduler() {
 	const port = await freePort(), url = `http://127.0.0.1:${port}`;
 	start("antiphase-scheduler", ["--runtime-dir", folder, "--bus", `ipc://${folder}/bus`, "--announce", `ipc://${folder}/announce`,
-		"--topology", join(examples, fabric), "--store", `${folder}/history.db`, "--kill-switch", `${folder}/stop`,
+		"--topology", join(examples, "two-jobs-fabric.json"), "--store", `${folder}/history.db`, "--kill-switch", `${folder}/stop`,
 		"--link-jobs", "4", "--http", `127.0.0.1:${port}`]);
-	start("antiphase-sim", ["run", scenario, "--duration", "1000", "--pace", "4", "--publish", `ipc://${folder}/bus`], { cwd: examples });
+	start("antiphase-sim", ["run", "two-jobs.ini", "--duration", "1000", "--pace", "4", "--publish", `ipc://${folder}/bus`], { cwd: examples });
 	for (let i = 0; i < 1200; i++) {
 		const health = await fetch(`${url}/api/v1/health`).then((r) => r.json(), () => null);
-		if (health?.advised_jobs >= n) return url;
+		if (health?.advised_jobs === 2) return url;
 		await new Promise((done) => setTimeout(done, 150));
 	}
 	throw new Error("the scheduler does not advise");

@@ -132,6 +132,7 @@ export async function checkProgram(browser) {
 		await seek(page, at_us - begin_us);
 		await agree(page, `'antiphase web' at ${at_us - begin_us} us of the recording`, async () => usesOf((await api(url, `top?at_us=${at_us}`)).links.filter((l) => l.now_bps !== null), (l) => l.now_bps / l.capacity_bps), USES);
 	}
+	await seek(page, end_us - begin_us); // In its middle no period is known yet.
 	for (const [view, selector] of [["heatmap", "svg.chart rect"], ["link&link=leaf0%3Ap2%3Espine0%3Ap0", ".circles"], ["jobs", "main tbody tr"], ["health", "main tbody tr"]]) {
 		await open(page, view);
 		await page.until(`document.querySelector(${JSON.stringify(selector)}) !== null`, `${view} of 'antiphase web'`);

@@ -9,8 +9,8 @@ import { Browser } from "./cdp.mjs";
 import { api, build, children, CHROMIUM, examples, folder, out, startScheduler } from "./lab.mjs";
 import { shrink } from "./png.mjs";
 
-const WIDTH = 1200, HEIGHT = 760, MAX_BYTES = 120000;
-const FILLED_MS = 60000; // Until the links over time have a minute.
+const WIDTH = 1200, HEIGHT = 800, MAX_BYTES = 120000;
+const FILLED_MS = 30000; // Until there are some links over time.
 
 async function picture(page, name) {
 	for (const theme of ["light", "dark"]) {
@@ -43,9 +43,7 @@ async function live(page) {
 	await picture(page, "over-time");
 	await show(page, `#view=link&link=${encodeURIComponent(worst.link)}`, ".u-wrap canvas");
 	await page.until("document.querySelector('.circles svg.chart') !== null", "the circle");
-	await page.eval("document.querySelector(\"section[aria-label='Compatibility circle']\").scrollIntoView()");
 	await picture(page, "link");
-	await page.eval("scrollTo(0, 0)");
 	await show(page, `#view=job&job=${encodeURIComponent(advised.job)}`, "section[aria-label^='Advice for']");
 	await picture(page, "job");
 	await show(page, "#view=advice", "main tbody tr");
