@@ -203,10 +203,10 @@ async function checkLarge(browser, what, words, limit_ms) {
 	const cpu_s = (await browser.send("SystemInfo.getProcessInfo")).processInfo.filter((p) => p.type === "renderer").map((p) => p.cpuTime).at(-1);
 	const { metrics } = await (await page.send("Performance.enable"), page.send("Performance.getMetrics"));
 	const heap = metrics.find((m) => m.name === "JSHeapUsedSize").value / 1e6;
+	await page.picture(join(out, `${what.replaceAll(/[ ,]+/g, "-")}.png`));
 	const zoom = await frames(page, "new WheelEvent('wheel', { deltaY: n % 40 < 20 ? -1 : 1, clientX: 300, clientY: 300, cancelable: true, bubbles: true })");
 	const pan = await frames(page, "new PointerEvent('pointermove', { movementX: n % 40 < 20 ? 9 : -9, movementY: 3, bubbles: true })");
 	const rest = await frames(page, "new Event('nothing')");
-	await page.picture(join(out, `${what.replaceAll(/[ ,]+/g, "-")}.png`));
 	console.log(`${what}: ${await page.eval("document.querySelector('.fabric').tagName")}, drawn after ${drawn_ms} ms (bar: ${limit_ms} ms), ${cpu_s.toFixed(2)} s of processor time, ${heap.toFixed(0)} MB, ${zoom} frames a second while zooming, ${pan} while panning; ${rest} at rest`);
 	verdict(heap < 200, `${what}: less than 200 MB`, `${heap} MB`);
 	page.faults = page.faults.filter((fault) => !fault.includes("404"));
