@@ -137,27 +137,31 @@ answer_top(void *ctx, const struct http_request *request, struct http_reply *rep
 		fail(r, &err, reply);
 }
 
+/* NAME/circle or NAME/series. */
 static void
-answer_circle(void *ctx, const struct http_request *request, struct http_reply *reply)
+answer_link(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
-	static const char circle[] = "/circle";
 	const struct web_server *server = ctx;
-	size_t n = strlen(request->rest), n_circle = sizeof circle - 1;
+	const char *what = strrchr(request->rest, '/');
+	bool is_series = what && strcmp(what, "/series") == 0;
 	int64_t at_us;
 	struct err err;
 	char *link;
 	int r;
 
-	if (n <= n_circle || strcmp(request->rest + n - n_circle, circle) != 0) {
-		http_reply_error(reply, 404, "not_found",
-				 "GET /api/v1/links/NAME/circle",
-				 "of a single link only the circle is served here");
+	if (!what || what == request->rest ||
+	    (!is_series && strcmp(what, "/circle") != 0)) {
+		http_reply_error(
+			reply, 404, "not_found",
+			"GET /api/v1/links/NAME/circle, or .../series",
+			"of a single link, the circle and the series are served");
 		return;
 	}
 	if (!read_time(server->source, request, reply, &at_us))
 		return;
-	link = xstrndup(request->rest, n - n_circle);
-	r = web_source_circle(server->source, at_us, link, &reply->body, &err);
+	link = xstrndup(request->rest, (size_t)(what - request->rest));
+	r = (is_series ? web_source_series : web_source_circle)(
+		server->source, at_us, link, &reply->body, &err);
 	if (r < 0)
 		fail(r, &err, reply);
 	free(link);
@@ -235,7 +239,7 @@ static const struct http_route routes[] = {
 	{ "GET", "/tables", false, 0, answer_tables },
 	{ "GET", "/api/v1/topology", false, 0, answer_topology },
 	{ "GET", "/api/v1/top", false, 0, answer_top },
-	{ "GET", "/api/v1/links/*", false, 0, answer_circle },
+	{ "GET", "/api/v1/links/*", false, 0, answer_link },
 	{ "GET", "/api/v1/history", false, 0, answer_history },
 };
 

@@ -19,6 +19,7 @@
 #include "lib/wire/tele.h"
 #include "scheduler/live/circle_json.h"
 #include "scheduler/live/feed.h"
+#include "scheduler/live/link_series_json.h"
 #include "scheduler/live/live.h"
 
 /* The second reader works this much of the time, so that requests are answered. */
@@ -102,6 +103,7 @@ web_source_open(const struct cli_verb *verb, const struct screen_opts *opts,
 	source->at_us = INT64_MIN;
 	source->top = (struct strbuf)STRBUF_EMPTY;
 	status = screen_open(&source->screen, verb, opts, true);
+	source->screen.opts.keeps_parts = true;
 	if (status == CLI_OK && !source->screen.is_live)
 		status = open_recording(source);
 	if (status == CLI_OK)
@@ -211,6 +213,7 @@ begin_anew(struct web_source *source, struct err *err)
 	}
 	screen_close(&source->screen);
 	source->screen = screen;
+	source->screen.opts.keeps_parts = true;
 	return 0;
 }
 
@@ -262,9 +265,12 @@ web_source_top(struct web_source *source, int64_t at_us, struct strbuf *out,
 	return 0;
 }
 
-int
-web_source_circle(struct web_source *source, int64_t at_us, const char *link,
-		  struct strbuf *out, struct err *err)
+/* Begins a document of a link; its writer has the scan and the link. */
+static int
+put_link(struct web_source *source, int64_t at_us, const char *link, const char *schema,
+	 void (*put)(struct screen *screen, const struct contention *found,
+		     const struct contention_link *link, struct jsonw *w),
+	 struct strbuf *out, struct err *err)
 {
 	struct contention found;
 	const struct contention_link *is_it = NULL;
@@ -277,11 +283,10 @@ web_source_circle(struct web_source *source, int64_t at_us, const char *link,
 		if (strcmp(found.links[i].name, link) == 0)
 			is_it = &found.links[i];
 	if (is_it) {
-		const struct status status = screen_status(&source->screen);
 		struct json_text text;
 
-		json_text_begin(&text, "antiphase.circle/1");
-		circle_json_put(&status, is_it, NULL, NULL, &text.w);
+		json_text_begin(&text, schema);
+		put(&source->screen, &found, is_it, &text.w);
 		json_text_end(&text, out);
 	} else {
 		err_set(err, NULL, 0, 0, "nothing is known of a link '%s'", link);
@@ -289,6 +294,39 @@ web_source_circle(struct web_source *source, int64_t at_us, const char *link,
 	}
 	contention_fini(&found);
 	return r;
+}
+
+static void
+put_circle(struct screen *screen, const struct contention *found,
+	   const struct contention_link *link, struct jsonw *w)
+{
+	const struct status status = screen_status(screen);
+
+	(void)found;
+	circle_json_put(&status, link, NULL, NULL, w);
+}
+
+int
+web_source_circle(struct web_source *source, int64_t at_us, const char *link,
+		  struct strbuf *out, struct err *err)
+{
+	return put_link(source, at_us, link, "antiphase.circle/1", put_circle, out,
+			err);
+}
+
+static void
+put_series(struct screen *screen, const struct contention *found,
+	   const struct contention_link *link, struct jsonw *w)
+{
+	link_series_json_put(screen->live, found, link, w);
+}
+
+int
+web_source_series(struct web_source *source, int64_t at_us, const char *link,
+		  struct strbuf *out, struct err *err)
+{
+	return put_link(source, at_us, link, "antiphase.link_series/1", put_series, out,
+			err);
 }
 
 void

@@ -46,6 +46,9 @@ int web_source_top(struct web_source *source, int64_t at_us, struct strbuf *out,
 /* Appends antiphase.circle/1 of a link; -ENOENT if nothing is known of it. */
 int web_source_circle(struct web_source *source, int64_t at_us, const char *link,
 		      struct strbuf *out, struct err *err);
+/* The same for antiphase.link_series/1. */
+int web_source_series(struct web_source *source, int64_t at_us, const char *link,
+		      struct strbuf *out, struct err *err);
 /* Appends antiphase.link_history/1, as far as the recording has been followed. */
 void web_source_history(const struct web_source *source, struct strbuf *out);
 

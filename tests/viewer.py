@@ -107,6 +107,12 @@ def check_circle(url):
     circle = document(url, "links/%s/circle" % LINK)
     periods = {job["job"]: job["period_us"] for job in circle["jobs"]}
     verdict(periods == {"A": 65000, "B": 65000}, "a link has its circle", str(circle)[:500])
+    series = document(url, "links/%s/series" % LINK)
+    rates = {job["job"]: max(job["history_bps"]) for job in series["jobs"]}
+    verdict({job: round(rate / 1e9, 3) for job, rate in rates.items()} == {"A": 25, "B": 25}
+            and series["step_us"] == 1000 and 130 <= len(series["history_bps"]) <= 132,
+            "and its series by millisecond",
+            str(series)[:500])
     found = [get(url, "api/v1/" + path)[0] for path in
              ("links/x/circle", "links/" + LINK, "links/%2Fcircle", "jobs", "advice", "events")]
     verdict(found == [404] * 6, "what is not served is not found", str(found))

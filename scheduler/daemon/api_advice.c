@@ -109,10 +109,10 @@ api_config(void *ctx, const struct http_request *request, struct http_reply *rep
 	struct api *api = ctx;
 	const struct settings_table *table = settings_table(api->opts.config->settings);
 	const struct modes *modes = actions_modes(api->opts.actions);
-	struct api_text text;
+	struct json_text text;
 
 	(void)request;
-	api_begin(&text, "antiphase.scheduler_config/1");
+	json_text_begin(&text, "antiphase.scheduler_config/1");
 	jsonw_array(&text.w, "settings");
 	for (size_t i = 0; i < table->n; i++) {
 		jsonw_flat_object(&text.w, NULL);
@@ -137,7 +137,7 @@ api_config(void *ctx, const struct http_request *request, struct http_reply *rep
 		jsonw_end(&text.w);
 	}
 	jsonw_end(&text.w);
-	api_end(&text, reply);
+	json_text_end(&text, &reply->body);
 }
 
 /* ---- Bodies --------------------------------------------------------------------------- */
@@ -288,7 +288,7 @@ api_ask_advice(void *ctx, const struct http_request *request, struct http_reply 
 	struct question question = { .n_nodes = 0 };
 	struct advisor_ranking ranking = { 0 };
 	struct json_doc *doc = NULL;
-	struct api_text text;
+	struct json_text text;
 	struct err err = { .line = 0 };
 	int r;
 
@@ -314,11 +314,11 @@ api_ask_advice(void *ctx, const struct http_request *request, struct http_reply 
 				 "", "%s", err.text);
 		goto out;
 	}
-	api_begin(&text, "antiphase.ranking/1");
+	json_text_begin(&text, "antiphase.ranking/1");
 	jsonw_str(&text.w, "job", question.job);
 	jsonw_int(&text.w, "at_us", clk_wall_us());
 	jobs_put_ranking(api->opts.jobs, &ranking, (uint32_t)question.n_nodes, &text.w);
-	api_end(&text, reply);
+	json_text_end(&text, &reply->body);
 	advisor_ranking_fini(&ranking);
 out:
 	profile_fini(&question.profile);
@@ -369,12 +369,12 @@ void
 api_poke(void *ctx, const struct http_request *request, struct http_reply *reply)
 {
 	struct api *api = ctx;
-	struct api_text text;
+	struct json_text text;
 
 	(void)request;
 	if (actions_driver(api->opts.actions))
 		sched_poll(actions_driver(api->opts.actions));
-	api_begin(&text, "antiphase.poke/1");
+	json_text_begin(&text, "antiphase.poke/1");
 	jsonw_bool(&text.w, "is_looking", actions_driver(api->opts.actions) != NULL);
-	api_end(&text, reply);
+	json_text_end(&text, &reply->body);
 }

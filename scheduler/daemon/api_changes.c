@@ -81,9 +81,9 @@ write_changes(struct api *api, const char *job, const struct gathering *log,
 	      struct http_reply *reply)
 {
 	const struct decide_changes *changes = actions_changes(api->opts.actions);
-	struct api_text text;
+	struct json_text text;
 
-	api_begin(&text, "antiphase.changes/1");
+	json_text_begin(&text, "antiphase.changes/1");
 	jsonw_int(&text.w, "at_us", clk_wall_us());
 	jsonw_array(&text.w, "standing");
 	for (size_t i = 0; i < changes->items.n; i++) {
@@ -99,7 +99,7 @@ write_changes(struct api *api, const char *job, const struct gathering *log,
 		jsonw_int(&text.w, "next_before", log->last_id);
 	else
 		jsonw_null(&text.w, "next_before");
-	api_end(&text, reply);
+	json_text_end(&text, &reply->body);
 	put_log(log, reply);
 }
 

@@ -129,13 +129,13 @@ write_event(struct api *api, const struct contention_link *const *links, size_t 
 {
 	const struct status status = api_status(api);
 	const struct contention *found = telemetry_links(api->opts.telemetry);
-	struct api_text text;
+	struct json_text text;
 
-	api_begin_line(&text, "antiphase.links/1");
+	json_text_begin_line(&text, "antiphase.links/1");
 	status_json_footer(&status, found->from_ms, found->to_ms, &text.w);
 	status_json_links(&status, links, n, &text.w);
 	api_page_end(n_left_out, 0, NULL, &text.w);
-	api_end_line(&text, data);
+	json_text_end(&text, data);
 }
 
 /* For a new listener: links with traffic, the contended ones first. */

@@ -21,6 +21,7 @@
 #include "scheduler/live/circle_json.h"
 #include "scheduler/live/feed.h"
 #include "scheduler/live/job_profiler.h"
+#include "scheduler/live/link_series_json.h"
 #include "scheduler/live/live.h"
 #include "scheduler/store/store.h"
 #include "topology/topo.h"
@@ -35,7 +36,7 @@ api_health(void *ctx, const struct http_request *request, struct http_reply *rep
 	const struct status status = telemetry_status(api->opts.telemetry);
 	struct status_census census;
 	struct jobs_counts counts = jobs_counts(api->opts.jobs);
-	struct api_text text;
+	struct json_text text;
 	struct jsonw *w = &text.w;
 	bool has_frames = live_now_ns(api->live) != LIVE_NEVER;
 	const char *store_failure =
@@ -43,7 +44,7 @@ api_health(void *ctx, const struct http_request *request, struct http_reply *rep
 
 	(void)request;
 	status_census(&status, &census);
-	api_begin(&text, "antiphase.health/1");
+	json_text_begin(&text, "antiphase.health/1");
 	jsonw_str(w, "version", cli_version());
 	jsonw_int(w, "at_us", clk_wall_us());
 	jsonw_int(w, "started_us", api->opts.started_us);
@@ -77,7 +78,7 @@ api_health(void *ctx, const struct http_request *request, struct http_reply *rep
 	jsonw_int(w, "jobs", counts.n_jobs);
 	jsonw_int(w, "advised_jobs", counts.n_advised);
 	jsonw_int(w, "waiting_jobs", counts.n_waiting);
-	api_end(&text, reply);
+	json_text_end(&text, &reply->body);
 }
 
 void
@@ -139,14 +140,14 @@ write_links(struct api *api, const struct contention_link *const *links, size_t 
 	const struct status status = api_status(api);
 	const struct contention *found = telemetry_links(api->opts.telemetry);
 	size_t n_told = n < page->limit ? n : page->limit;
-	struct api_text text;
+	struct json_text text;
 
-	api_begin(&text, "antiphase.links/1");
+	json_text_begin(&text, "antiphase.links/1");
 	status_json_footer(&status, found->from_ms, found->to_ms, &text.w);
 	status_json_links(&status, links, n_told, &text.w);
 	api_page_end(n, n_told, page->after && n_told ? links[n_told - 1]->name : NULL,
 		     &text.w);
-	api_end(&text, reply);
+	json_text_end(&text, &reply->body);
 }
 
 static int
@@ -195,11 +196,23 @@ write_circle(struct api *api, const struct contention_link *link,
 	     struct http_reply *reply)
 {
 	const struct status status = api_status(api);
-	struct api_text text;
+	struct json_text text;
 
-	api_begin(&text, "antiphase.circle/1");
+	json_text_begin(&text, "antiphase.circle/1");
 	circle_json_put(&status, link, advised_shift, api->opts.jobs, &text.w);
-	api_end(&text, reply);
+	json_text_end(&text, &reply->body);
+}
+
+static void
+write_series(struct api *api, const struct contention_link *link,
+	     struct http_reply *reply)
+{
+	struct json_text text;
+
+	json_text_begin(&text, "antiphase.link_series/1");
+	link_series_json_put(api->live, telemetry_links(api->opts.telemetry), link,
+			     &text.w);
+	json_text_end(&text, &reply->body);
 }
 
 void
@@ -222,7 +235,7 @@ api_link(void *ctx, const struct http_request *request, struct http_reply *reply
 	else if (is_circle)
 		write_circle(api, link, reply);
 	else if (is_series)
-		api_link_series(api, link, reply);
+		write_series(api, link, reply);
 	else
 		write_links(api, &link, 1, &(struct api_page){ .limit = 1 }, reply);
 }
@@ -236,15 +249,15 @@ write_jobs(struct api *api, const struct profiled_job *const *jobs, size_t n,
 	const struct status status = api_status(api);
 	const struct contention *found = telemetry_links(api->opts.telemetry);
 	size_t n_told = n < limit ? n : limit;
-	struct api_text text;
+	struct json_text text;
 
-	api_begin(&text, "antiphase.jobs/1");
+	json_text_begin(&text, "antiphase.jobs/1");
 	status_json_footer(&status, found->from_ms, found->to_ms, &text.w);
 	status_json_jobs(&status, found, jobs, n_told, &text.w);
 	api_page_end(n, n_told,
 		     n_told ? live_job_name(api->live, jobs[n_told - 1]->job) : NULL,
 		     &text.w);
-	api_end(&text, reply);
+	json_text_end(&text, &reply->body);
 }
 
 /* Whether a job comes after that name, in the order of job_profiler_jobs(). */
@@ -305,7 +318,7 @@ api_fragmentation(void *ctx, const struct http_request *request,
 	const struct api *api = ctx;
 	const struct fragmentation *found =
 		fragmentation_watch_result(api->opts.fragmentation);
-	struct api_text text;
+	struct json_text text;
 	int64_t limit;
 
 	if (!api_number(request, "limit", API_MAX_PAGE, &limit) || limit < 1 ||
@@ -321,9 +334,9 @@ api_fragmentation(void *ctx, const struct http_request *request,
 				 "the fragmentation is not known yet");
 		return;
 	}
-	api_begin(&text, FRAGMENTATION_SCHEMA);
+	json_text_begin(&text, FRAGMENTATION_SCHEMA);
 	fragmentation_json_put(found, (size_t)limit, &text.w);
-	api_end(&text, reply);
+	json_text_end(&text, &reply->body);
 }
 
 /* ---- History -------------------------------------------------------------------------- */
@@ -358,7 +371,7 @@ api_series(void *ctx, const struct http_request *request, struct http_reply *rep
 	const char *link = http_query(request, "link"), *by = http_query(request, "by");
 	int64_t now_us = clk_wall_us(), from_us, to_us, step_us;
 	struct series_writer writer = { 0 };
-	struct api_text text;
+	struct json_text text;
 	struct err err;
 	int r;
 
@@ -377,7 +390,7 @@ api_series(void *ctx, const struct http_request *request, struct http_reply *rep
 				 "from_us below to_us");
 		return;
 	}
-	api_begin(&text, "antiphase.series/1");
+	json_text_begin(&text, "antiphase.series/1");
 	jsonw_str(&text.w, "link", link);
 	jsonw_int(&text.w, "from_us", from_us);
 	jsonw_int(&text.w, "to_us", to_us);
@@ -387,7 +400,7 @@ api_series(void *ctx, const struct http_request *request, struct http_reply *rep
 			       by && strcmp(by, "job") == 0 ? NULL : "", from_us, to_us,
 			       step_us, put_sample, &writer, &err);
 	jsonw_end(&text.w);
-	api_end(&text, reply);
+	json_text_end(&text, &reply->body);
 	if (r < 0)
 		http_reply_error(reply, r == -E2BIG ? 400 : 500,
 				 r == -E2BIG ? "too_long" : "store",

@@ -212,9 +212,9 @@ write_iterations(const struct job *job, const char *name, const struct outcome *
 		 struct moments *moments, struct http_reply *reply)
 {
 	int64_t isolated = isolated_us(job, outcome);
-	struct api_text text;
+	struct json_text text;
 
-	api_begin(&text, "antiphase.iterations/1");
+	json_text_begin(&text, "antiphase.iterations/1");
 	jsonw_str(&text.w, "job", name);
 	jsonw_str(&text.w, "source",
 		  outcome->has_pacer              ? "pacer"
@@ -226,7 +226,7 @@ write_iterations(const struct job *job, const char *name, const struct outcome *
 		jsonw_null(&text.w, "isolated_us");
 	put_iterations(outcome, &text.w);
 	put_moments(moments, &text.w);
-	api_end(&text, reply);
+	json_text_end(&text, &reply->body);
 }
 
 void

@@ -2,11 +2,9 @@
 /*
  * api_priv.h - what the files of api.h share:
  *
- *	api_text.c     documents, numbers and pages
+ *	api_text.c     numbers and pages
  *	api_facts.c    observed state: health, fabric, links, jobs, fragmentation,
  *	               history
- *	api_link_series.c
- *	               recent traffic of a link by job
  *	api_iterations.c
  *	               iterations of a job, and what happened to it
  *	api_advice.c   advice, and modes
@@ -23,7 +21,7 @@
 
 #include <stdio.h>
 
-#include "lib/base/jsonw.h"
+#include "lib/base/json_text.h"
 #include "lib/daemon/http.h"
 #include "scheduler/daemon/api.h"
 #include "scheduler/daemon/k8s.h"
@@ -44,21 +42,6 @@ struct api {
 };
 
 /* ---- api_text.c ---------------------------------------------------------------------- */
-
-/* Builds a document in memory, which becomes the body of a reply. */
-struct api_text {
-	struct jsonw w;
-	FILE *out;
-	char *text;
-	size_t length;
-};
-
-void api_begin(struct api_text *text, const char *schema);
-/* The same on one line. */
-void api_begin_line(struct api_text *text, const char *schema);
-/* Also ends the document's root. */
-void api_end(struct api_text *text, struct http_reply *reply);
-void api_end_line(struct api_text *text, struct strbuf *out);
 
 /* Reads a query parameter, a number from 0; 'fallback' if absent. False: invalid. */
 bool api_number(const struct http_request *request, const char *name, int64_t fallback,
@@ -98,8 +81,6 @@ void api_series(void *api, const struct http_request *request,
 		struct http_reply *reply);
 
 /* Of one link; called by api_link(). */
-void api_link_series(struct api *api, const struct contention_link *link,
-		     struct http_reply *reply);
 /* Of one job; called by api_job(). */
 void api_job_iterations(struct api *api, const char *name, struct http_reply *reply);
 

@@ -3,58 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/alloc.h"
-#include "lib/base/strbuf.h"
 #include "scheduler/daemon/api_priv.h"
 #include "scheduler/daemon/telemetry.h"
-
-static void
-begin(struct api_text *text)
-{
-	*text = (struct api_text){ .text = NULL };
-	text->out = open_memstream(&text->text, &text->length);
-	BUG_ON(!text->out);
-}
-
-void
-api_begin(struct api_text *text, const char *schema)
-{
-	begin(text);
-	jsonw_init(&text->w, text->out);
-	jsonw_object(&text->w, NULL);
-	jsonw_str(&text->w, "schema", schema);
-}
-
-void
-api_begin_line(struct api_text *text, const char *schema)
-{
-	begin(text);
-	jsonw_line(&text->w, text->out, schema);
-}
-
-static void
-finish(struct api_text *text, struct strbuf *out)
-{
-	jsonw_end(&text->w);
-	jsonw_finish(&text->w);
-	BUG_ON(fclose(text->out) != 0);
-	strbuf_free(out);
-	*out = (struct strbuf){ text->text, text->length, text->length + 1 };
-}
-
-void
-api_end(struct api_text *text, struct http_reply *reply)
-{
-	finish(text, &reply->body);
-}
-
-void
-api_end_line(struct api_text *text, struct strbuf *out)
-{
-	finish(text, out);
-	out->text[strcspn(out->text, "\n")] = '\0';
-	out->length = strlen(out->text);
-}
 
 bool
 api_number(const struct http_request *request, const char *name, int64_t fallback,
