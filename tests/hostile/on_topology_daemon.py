@@ -31,7 +31,7 @@ def send(daemon, text, answers):
 
 
 def check_topology_daemon(folder):
-    own = folder + "/daemon"
+    own = folder + "/topology-daemon"
     os.mkdir(own)
     daemon = Topology(own, PLAN)
     answers = {}
