@@ -322,6 +322,7 @@ a_proxy_passes_on_what_the_hosts_key_speaks_for(void **state)
 	struct bus_sub *sub, *spy;
 	struct loop *loop = loop_new();
 	struct key_lab lab;
+	bool is_heard = false;
 	char from[64];
 
 	(void)state;
@@ -354,7 +355,7 @@ a_proxy_passes_on_what_the_hosts_key_speaks_for(void **state)
 	send_as(n1, "n2", 1, 7); /* Of another host: dropped there. */
 	send_as(n2, "n2", 1, 0); /* Passed on, and dropped by the receiver. */
 	send_as(n1, "n1", 1, 0);
-	until(bus_sub_frame(sub, &frame, NULL, NULL) == 1 &&
+	until((is_heard |= bus_sub_frame(sub, &frame, NULL, NULL) == 1) &&
 		      bus_sub_counts(sub)->misnamed == 1,
 	      (run_loop(loop), bus_sub_wait(sub, MS)));
 	assert_string_equal(frame.host, "n1");

@@ -63,7 +63,7 @@ export async function checkRecording(browser) {
 	await page.until(`document.querySelector('.play').getAttribute('aria-pressed') === 'false' && !location.hash.includes("at=")`, "playing ends at the end");
 	await drawn(block.end_us, "playing at 60x comes to the end");
 	await checkRecordingViews(page, block);
-	const others = [...server.paths].filter((path) => !/^\/api\/v1\/(topology|top|history|links\/.*\/circle)$/.test(path));
+	const others = [...server.paths].filter((path) => !/^\/api\/v1\/(topology|top|history|links\/.*\/(circle|series))$/.test(path));
 	verdict(others.length === 0, "a recording asks for nothing that 'antiphase web' does not have", others.join());
 	verdict(server.most === 1, "one request at a time", `${server.most} at once`);
 	await checkBroken(page, server, block);

@@ -62,9 +62,12 @@ export function recordingDocs(top, topology, n) {
 	const history = { schema: "antiphase.link_history/1", from_us: begin_us, step_us: 1e6, left_out: 0,
 		links: top.links.map((link, i) => ({ link: link.link, capacity_bps: link.capacity_bps, contended_s: 1, permille: Array.from({ length: n }, (_, k) => 1000 * share(i, k)) })) };
 	const docs = { "/api/v1/topology": topology, "/api/v1/history": history, "/api/v1/top": (query) => state(Number(query.get("at_us") ?? end_us)) };
-	for (const link of top.links)
+	for (const link of top.links) {
+		docs[`/api/v1/links/${link.link}/series`] = { schema: "antiphase.link_series/1", link: link.link, basis: link.basis, capacity_bps: link.capacity_bps,
+			from_us: begin_us, step_us: 1000, jobs: link.jobs.map(({ job, history_bps }) => ({ job, history_bps })), history_bps: link.history_bps };
 		docs[`/api/v1/links/${link.link}/circle`] = { schema: "antiphase.circle/1", link: link.link, capacity_bps: link.capacity_bps,
 			jobs: top.jobs.filter((job) => job.links.includes(link.link)).map((job) => ({ job: job.job, period_us: job.period_us, shift_us: null, factor: 1, phases: job.phases })) };
+	}
 	return { block: { schema: "antiphase.viewer/1", source: "day.tele", is_recording: true, has_fabric: true, begin_us, end_us }, docs, state };
 }
 
