@@ -85,7 +85,7 @@ http_ask_error(const char *from, int status, const char *body, size_t n,
 	    json_as_object(doc, json_root(doc), NULL) == 0)
 		error = json_find(json_root(doc), "error");
 	if (!error || json_as_object(doc, error, NULL) < 0 ||
-	    json_get_str(doc, error, "message", &message, NULL) < 0)
+	    json_get_str(doc, error, "message", &message, NULL) < 0 || !*message)
 		err_set(err, NULL, 0, 0, "%s answered with HTTP status %d", from,
 			status);
 	else

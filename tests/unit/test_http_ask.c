@@ -110,9 +110,13 @@ a_large_body_arrives_and_one_too_large_is_refused(void **state)
 static void
 an_error_is_told_in_the_words_of_the_server(void **state)
 {
-	static const char *const others[] = {
-		"", "{", "[]", "null", "{\"error\":1}", "<html>"
-	};
+	static const char *const others[] = { "",
+					      "{",
+					      "[]",
+					      "null",
+					      "{\"error\":1}",
+					      "{\"error\":{\"message\":\"\"}}",
+					      "<html>" };
 	struct http_peer peer = http_peer_ours(NULL, 0, routes, 3);
 	const struct http_call_opts opts = { .address = peer.address,
 					     .method = "GET",
