@@ -35,7 +35,7 @@ lab_mpi $one "$LAB_DIR/one" h0,h2 1000 6 150 0.05 >"$LAB_DIR/mpi1.log" 2>&1 &
 mpi1=$!
 lab_mpi $two "$LAB_DIR/two" h1,h3 1000 5 120 0.05 >"$LAB_DIR/mpi2.log" 2>&1 &
 mpi2=$!
-lab_in scheduler env HOME="$LAB_DIR" TMPDIR="$LAB_DIR" timeout --kill-after=5 75 \
+lab_in scheduler env HOME="$LAB_DIR" TMPDIR="$LAB_DIR" timeout --kill-after=5 170 \
 	node "$LAB_ROOT/web/browser/live.mjs" http://127.0.0.1:7470 "$LAB_B/web-screens" \
 	4711 blue >"$LAB_DIR/page.log" 2>&1
 status=$?
