@@ -7,20 +7,6 @@
 #include "scheduler/live/live.h"
 #include "scheduler/live/status.h"
 
-static void
-put_phases(const struct profile *p, struct jsonw *w)
-{
-	jsonw_array(w, "phases");
-	for (size_t i = 0; i < p->n_phases; i++) {
-		jsonw_flat_object(w, NULL);
-		jsonw_int(w, "start_us", p->phases[i].start_us);
-		jsonw_int(w, "duration_us", p->phases[i].duration_us);
-		jsonw_rounded(w, "rate_bps", p->phases[i].rate_bps, 0);
-		jsonw_end(w);
-	}
-	jsonw_end(w);
-}
-
 void
 circle_json_put(const struct status *status, const struct contention_link *link,
 		circle_shift_fn *shift_of, void *ctx, struct jsonw *w)
@@ -54,7 +40,7 @@ circle_json_put(const struct status *status, const struct contention_link *link,
 				      ? link->jobs[i].mean_bps / profile_mean_bps(p)
 				      : 0,
 			      4);
-		put_phases(p, w);
+		status_json_phases(p, w);
 		jsonw_end(w);
 	}
 	jsonw_end(w);

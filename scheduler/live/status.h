@@ -83,6 +83,8 @@ void status_json_footer(const struct status *status, int64_t from_ms, int64_t to
 void status_json_links(const struct status *status,
 		       const struct contention_link *const *links, size_t n,
 		       struct jsonw *w);
+/* The array "phases" of a profile. */
+void status_json_phases(const struct profile *p, struct jsonw *w);
 /* The array "jobs"; 'found' has their links. */
 void status_json_jobs(const struct status *status, const struct contention *found,
 		      const struct profiled_job *const *jobs, size_t n,

@@ -78,8 +78,8 @@ put_num(struct jsonw *w, const char *key, double value, bool is_known)
 		jsonw_null(w, key);
 }
 
-static void
-put_phases(const struct profile *p, struct jsonw *w)
+void
+status_json_phases(const struct profile *p, struct jsonw *w)
 {
 	jsonw_array(w, "phases");
 	for (size_t i = 0; i < p->n_phases; i++) {
@@ -142,7 +142,7 @@ put_job(const struct status *status, const struct contention *found,
 	for (uint32_t i = 0; i < job->n_trend; i++)
 		jsonw_int(w, NULL, job->trend_us[i]);
 	jsonw_end(w);
-	put_phases(p, w);
+	status_json_phases(p, w);
 	put_links(found, on, job->job, w);
 	jsonw_end(w);
 }
