@@ -141,11 +141,15 @@ def check_recording():
     check_end(process, "without a fabric")
 
 
+def copy_recording(path, n_bytes=-1):
+    with open(EXAMPLES + "/two-jobs.tele", "rb") as source, open(path, "wb") as copy:
+        copy.write(source.read(n_bytes))
+
+
 def check_hostile_names(folder):
     """A file name cannot end the script that holds it."""
     path = folder + "/<script>alert(1)<script> \"'.tele"
-    with open(EXAMPLES + "/two-jobs.tele", "rb") as source, open(path, "wb") as copy:
-        copy.write(source.read())
+    copy_recording(path)
     process, url = start("--from", path)
     page = get(url, "")[2]
     verdict("<script>alert" not in page and "\\u003cscript>alert" in page,
@@ -155,8 +159,7 @@ def check_hostile_names(folder):
 
 def check_gone(folder):
     path = folder + "/gone.tele"
-    with open(EXAMPLES + "/two-jobs.tele", "rb") as source, open(path, "wb") as copy:
-        copy.write(source.read())
+    copy_recording(path)
     process, url = start("--from", path)
     document(url, "top")
     os.unlink(path)
@@ -207,10 +210,7 @@ def check_bad_input(folder):
         status, said = refused("--http", "127.0.0.1:0", "--from", folder + "/" + name)
         verdict(status == 2 and said.count("\n") == 1 and name in said,
                 "a recording that is %s is refused in a line" % name, said)
-    with open(EXAMPLES + "/two-jobs.tele", "rb") as source:
-        half = source.read()[:90000]
-    with open(folder + "/half", "wb") as file:
-        file.write(half)
+    copy_recording(folder + "/half", 90000)
     process, url = start("--from", folder + "/half")
     verdict(len(document(url, "top")["jobs"]) == 2, "one that was cut off is shown so far")
     check_end(process, "cut off")
