@@ -82,7 +82,7 @@ struct screen {
 	bool is_live;                    /* A bus; a recording has an end. */
 	int64_t heard_at_ns;             /* This process's time at the last frame. */
 	int64_t read_at_ns;              /* The same when the feed was read last. */
-	int64_t skipped_ns;              /* Frames of before are passed over. */
+	int64_t skipped_ns;              /* Earlier frames are passed over. */
 	struct contention_starts *since; /* Owned. */
 };
 

@@ -265,7 +265,7 @@ web_source_top(struct web_source *source, int64_t at_us, struct strbuf *out,
 	return 0;
 }
 
-/* Begins a document of a link; its writer has the scan and the link. */
+/* Appends what 'put' writes of a link, as a document. */
 static int
 put_link(struct web_source *source, int64_t at_us, const char *link, const char *schema,
 	 void (*put)(struct screen *screen, const struct contention *found,

@@ -39,7 +39,10 @@ bool web_source_is_recording(const struct web_source *source);
 int64_t web_source_begin_us(const struct web_source *source);
 int64_t web_source_end_us(const struct web_source *source);
 
-/* Of a bus, 'at_us' is ignored. Of these, all return 0, or a negative errno with 'err' filled. */
+/*
+ * Documents as of 'at_us', which does not matter for a bus.  All but the last return 0, or
+ * a negative errno with 'err' filled.
+ */
 /* Appends antiphase.top/1: all links and jobs. */
 int web_source_top(struct web_source *source, int64_t at_us, struct strbuf *out,
 		   struct err *err);
