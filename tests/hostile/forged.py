@@ -65,6 +65,14 @@ class Scene:
         self.listener = Listener(own + "/bus")
         self.victim, self.hold = start_child(lambda tell: time.sleep(600), NOBODY,
                                              jobs.folder(JOB))
+        wait_for(self.is_heard, 10)
+        time.sleep(1)  # the last of those events come, too
+
+    def is_heard(self):
+        """Whether an event of root of the host arrives.  What is published before the bus has
+        read the topics is lost, and it reads that of events last."""
+        finish(*start_child(pose_as_watcher(self.events, 1, os.getpid()), 0))
+        return len(self.listener.found[b"m"]) > 0
 
     def rows(self, kind):
         """How many rows of this kind are of the victim's job or process."""

@@ -45,7 +45,7 @@ class Listener(threading.Thread):
 
     def __init__(self, path):
         super().__init__(daemon=True)
-        self.found, self.peer = {b"m": [], b"p": []}, connect(path)
+        self.found, self.peer = {b"p": [], b"m": []}, connect(path)
         zmq_meet(self.peer, "SUB")
         for topic in self.found:
             self.peer.sendall(zmq_frame(b"\1" + topic + b"/"))
