@@ -8,6 +8,7 @@
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -17,7 +18,8 @@
 
 /* ---- Typed words ------------------------------------------------------------- */
 
-static const char *typed; /* NULL: the name of the program. */
+static const char *typed;        /* NULL: the name of the program. */
+static const char *program_name; /* As installed. */
 
 /* argv[0], if it is "antiphase" or "antiphase sim" where 'program' is antiphase-sim. */
 static const char *
@@ -33,10 +35,32 @@ as_typed(const char *program, const char *argv_0)
 		       : NULL;
 }
 
+/* Also for programs that set their name for the log only. */
+static const char *
+installed_name(void)
+{
+	return program_name ? program_name : log_program();
+}
+
 const char *
 cli_typed(void)
 {
-	return typed ? typed : log_program();
+	return typed ? typed : installed_name();
+}
+
+/*
+ * Sets the names.  Diagnostics begin with the first word typed: all of 'antiphase sim'
+ * with "antiphase".
+ */
+static void
+set_names(const char *name, int argc, char **argv)
+{
+	static char first_word[32];
+
+	program_name = name;
+	typed = argc ? as_typed(name, argv[0]) : NULL;
+	snprintf(first_word, sizeof first_word, "%.*s", (int)strcspn(name, "-"), name);
+	log_set_program(typed ? first_word : name);
 }
 
 /* ---- Help ------------------------------------------------------------------- */
@@ -58,12 +82,12 @@ void
 cli_print_page(const struct cli_verb *verb, FILE *out)
 {
 	if (!*verb->name)
-		fprintf(out, "8 %s", log_program());
+		fprintf(out, "8 %s", installed_name());
 	else if (strcmp(cli_typed(), "antiphase") == 0)
 		fprintf(out, "antiphase-%.*s", (int)strcspn(verb->name, " "),
 			verb->name);
 	else
-		fputs(log_program(), out);
+		fputs(installed_name(), out);
 }
 
 /* ---- Programs and their verbs ------------------------------------------------ */
@@ -109,7 +133,7 @@ cli_version(void)
 {
 	static char version[128];
 
-	snprintf(version, sizeof version, "%s %s (%s)", log_program(),
+	snprintf(version, sizeof version, "%s %s (%s)", installed_name(),
 		 ANTIPHASE_VERSION, ANTIPHASE_REVISION);
 	return version;
 }
@@ -146,8 +170,7 @@ cli_main(const struct cli_program *program, int argc, char **argv)
 	const struct cli_verb *verb;
 
 	setlocale(LC_CTYPE, ""); /* For the terminal's character set. */
-	log_set_program(program->name);
-	typed = argc ? as_typed(program->name, argv[0]) : NULL;
+	set_names(program->name, argc, argv);
 	if (argc < 2) {
 		print_verbs(program, stderr);
 		return CLI_USAGE;
@@ -174,7 +197,7 @@ cli_main_single(const char *name, const struct cli_verb *verb, int argc, char **
 {
 	BUG_ON(*verb->name);
 	setlocale(LC_CTYPE, "");
-	log_set_program(name);
+	set_names(name, 0, NULL);
 	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
 		print_version();
 		return cli_finish(CLI_OK);
@@ -277,10 +300,32 @@ cli_fail(int error, const struct err *err)
 {
 	fprintf(stderr, "%s: ", log_program());
 	err_write(err, stderr);
-	return error == -ENODATA ? CLI_THIN : CLI_USAGE;
+	switch (error) {
+	case -ENODATA:
+		return CLI_THIN;
+	/* Output that is lost, to a file as to stdout in cli_finish(). */
+	case -ENOSPC:
+	case -EDQUOT:
+	case -EFBIG:
+	case -EIO:
+		return CLI_NO;
+	default:
+		return CLI_USAGE;
+	}
 }
 
 /* ---- The terminal --------------------------------------------------------------- */
+
+unsigned
+cli_columns(void)
+{
+	struct winsize size;
+
+	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+	    size.ws_col >= 20)
+		return size.ws_col;
+	return CLI_FULL_COLUMNS;
+}
 
 bool
 cli_utf8(void)

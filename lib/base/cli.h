@@ -160,8 +160,15 @@ void cli_print_page(const struct cli_verb *verb, FILE *out);
 int cli_usage_error(const struct cli_verb *verb, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Prints 'err' on stderr and returns CLI_USAGE, or CLI_THIN for -ENODATA. */
+/*
+ * Prints 'err' on stderr and returns CLI_USAGE; CLI_THIN for -ENODATA, and CLI_NO for what
+ * a full or broken disk says.
+ */
 int cli_fail(int error, const struct err *err);
+
+/* Width of a line: that of the terminal, or CLI_FULL_COLUMNS without one. */
+#define CLI_FULL_COLUMNS 80
+unsigned cli_columns(void);
 
 /* True if the locale's characters are UTF-8. */
 bool cli_utf8(void);

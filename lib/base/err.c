@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/alloc.h"
 #include "lib/base/log.h"
 #include "lib/base/utf8.h"
 
@@ -61,18 +63,25 @@ err_append(struct err *err, const char *fmt, ...)
 	utf8_disarm(err->text, 0);
 }
 
+char *
+err_line(const struct err *err)
+{
+	if (!*err->file)
+		return xstrdup(err->text);
+	if (!err->line)
+		return xasprintf("%s: %s", err->file, err->text);
+	if (!err->column)
+		return xasprintf("%s:%u: %s", err->file, err->line, err->text);
+	return xasprintf("%s:%u:%u: %s", err->file, err->line, err->column, err->text);
+}
+
 void
 err_write(const struct err *err, FILE *out)
 {
-	if (err->file[0]) {
-		fputs(err->file, out);
-		if (err->line)
-			fprintf(out, ":%u", err->line);
-		if (err->line && err->column)
-			fprintf(out, ":%u", err->column);
-		fputs(": ", out);
-	}
-	fprintf(out, "%s\n", err->text);
+	char *line = err_line(err);
+
+	fprintf(out, "%s\n", line);
+	free(line);
 }
 
 void

@@ -40,7 +40,10 @@ int err_set_errno(struct err *err, const char *file, int error, const char *what
 void err_append(struct err *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Prints "FILE:LINE:COLUMN: TEXT" and a newline, without unknown parts. */
+/* "FILE:LINE:COLUMN: TEXT", without unknown parts; free with free(). */
+char *err_line(const struct err *err);
+
+/* Prints the same and a newline. */
 void err_write(const struct err *err, FILE *out);
 
 /* As err_write(), after "PROGRAM: ". */

@@ -79,23 +79,61 @@ log_at(enum log_level level, const char *module, const char *fmt, ...)
 	say(level, module, text);
 }
 
+/* FNV-1a. */
+static uint64_t
+hash_of(const char *text)
+{
+	uint64_t hash = UINT64_C(14695981039346656037);
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
+	return hash;
+}
+
+/* Whether that text is to be logged now; notes it then. */
+static bool
+is_due(struct log_limit *limit, int64_t now_ns, const char *text, bool is_quiet)
+{
+	uint64_t hash = hash_of(text);
+	bool is_same = !is_quiet && limit->said_ns && hash == limit->said_hash;
+
+	if (is_same && now_ns - limit->said_ns < limit->wait_ns)
+		return false;
+	limit->wait_ns = is_same ? 2 * limit->wait_ns : LOG_LIMIT_NS;
+	if (limit->wait_ns > LOG_LIMIT_MAX_NS)
+		limit->wait_ns = LOG_LIMIT_MAX_NS;
+	limit->said_ns = now_ns;
+	limit->said_hash = hash;
+	return true;
+}
+
+/* Text is made once in LOG_LIMIT_NS at most, as a flood may come here. */
 void
 log_limited(struct log_limit *limit, int64_t now_ns, enum log_level level,
 	    const char *module, const char *fmt, ...)
 {
+	bool is_quiet;
 	char text[1024];
 	size_t length;
 	va_list args;
 
-	if (limit->said_ns && now_ns - limit->said_ns < LOG_LIMIT_NS) {
+	if (now_ns == 0)
+		now_ns = 1;
+	is_quiet = now_ns - limit->last_ns >= LOG_LIMIT_QUIET_NS;
+	limit->last_ns = now_ns;
+	if (limit->looked_ns && now_ns - limit->looked_ns < LOG_LIMIT_NS) {
 		limit->n_left_out++;
 		return;
 	}
-	limit->said_ns = now_ns ? now_ns : 1;
+	limit->looked_ns = now_ns;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	if (!is_due(limit, now_ns, text, is_quiet)) {
+		limit->n_left_out++;
+		return;
+	}
 	if (level <= max_level) {
-		va_start(args, fmt);
-		vsnprintf(text, sizeof text, fmt, args);
-		va_end(args);
 		length = strlen(text);
 		if (limit->n_left_out)
 			snprintf(text + length, sizeof text - length,

@@ -7,7 +7,9 @@
  * level are the only global state.
  *
  * Use log_limited() for events that others can cause: it logs the first at once, then
- * one line per LOG_LIMIT_NS with the number of lines left out.
+ * one line per LOG_LIMIT_NS with the number of lines left out.  The same line for ever,
+ * as of an endpoint that is gone, comes after twice the time each time, up to
+ * LOG_LIMIT_MAX_NS; after LOG_LIMIT_QUIET_NS without a message it begins anew.
  */
 #ifndef LIB_BASE_LOG_H
 #define LIB_BASE_LOG_H
@@ -15,7 +17,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LOG_LIMIT_NS INT64_C(10000000000)
+#define LOG_LIMIT_NS       INT64_C(10000000000)
+#define LOG_LIMIT_MAX_NS   INT64_C(3600000000000)
+#define LOG_LIMIT_QUIET_NS INT64_C(300000000000)
 
 enum log_level {
 	LOG_LEVEL_ERR,
@@ -46,7 +50,11 @@ void log_at(enum log_level level, const char *module, const char *fmt, ...)
 /* Zeroed at the start.  One for each place, or for several similar ones. */
 struct log_limit {
 	int64_t said_ns;     /* Of the last line. */
-	uint64_t n_left_out; /* Since then. */
+	uint64_t said_hash;  /* Of its text. */
+	int64_t wait_ns;     /* Until the same text is logged again. */
+	int64_t looked_ns;   /* When a message was last compared with it. */
+	int64_t last_ns;     /* Of the last message. */
+	uint64_t n_left_out; /* Since the last line. */
 };
 
 /* 'now_ns' is of any monotonic clock. */

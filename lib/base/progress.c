@@ -17,6 +17,8 @@
 #define OPEN_ENDED_INTERVAL_NS INT64_C(60000000000)
 /* The remaining time is shown from this fraction on. */
 #define LEFT_FRAC 0.05
+/* Elapsed time at a mark over that at the one before. */
+#define MARK_GROWTH 1.5
 
 const char *const progress_words[] = { "auto", "json", "none", NULL };
 
@@ -43,11 +45,31 @@ progress_init(struct progress *p, FILE *out, enum progress_form form, const char
 	};
 }
 
-/* Assumes that the rest takes as long in proportion. */
-static double
-left_s(double frac, int64_t elapsed_ns)
+/* Keeps marks that are between a third and five ninths of the elapsed time old. */
+static void
+note_pace(struct progress *p, double frac, int64_t elapsed_ns)
 {
-	return (double)elapsed_ns / 1e9 * (1 - frac) / frac;
+	struct progress_mark *marks = p->marks;
+
+	if ((double)elapsed_ns < MARK_GROWTH * (double)marks[1].elapsed_ns)
+		return;
+	marks[0] = marks[1];
+	marks[1] = (struct progress_mark){ elapsed_ns, frac };
+}
+
+/*
+ * Assumes the pace since the first mark: that of the beginning often differs, as when
+ * jobs queue up.  Without progress since then, the pace of the whole run.
+ */
+static double
+left_s(const struct progress *p, double frac, int64_t elapsed_ns)
+{
+	struct progress_mark from = p->marks[0];
+
+	if (!(frac > from.frac))
+		from = (struct progress_mark){ 0 };
+	return (double)(elapsed_ns - from.elapsed_ns) / 1e9 * (1 - frac) /
+	       (frac - from.frac);
 }
 
 /* Adds ", 12 s left". */
@@ -71,7 +93,7 @@ put_share(const struct progress *p, double frac, int tenth, int64_t elapsed_ns)
 	if (p->n_all)
 		fprintf(p->out, ", %" PRIu64 " of %" PRIu64, p->n_done, p->n_all);
 	if (frac >= LEFT_FRAC && frac < 1)
-		put_time_left(p, left_s(frac, elapsed_ns));
+		put_time_left(p, left_s(p, frac, elapsed_ns));
 }
 
 /* "1234 frames, 40/s". */
@@ -126,7 +148,8 @@ put_json(const struct progress *p, double frac, int64_t elapsed_ns)
 	put_count(&w, "n_all", p->n_all > 0, p->n_all);
 	jsonw_rounded(&w, "elapsed_s", (double)elapsed_ns / 1e9, 1);
 	jsonw_rounded(&w, "left_s",
-		      p->unit || frac < LEFT_FRAC ? NAN : left_s(frac, elapsed_ns), 1);
+		      p->unit || frac < LEFT_FRAC ? NAN : left_s(p, frac, elapsed_ns),
+		      1);
 	jsonw_end(&w);
 	jsonw_finish(&w);
 	fclose(out);
@@ -159,9 +182,10 @@ progress_update(struct progress *p, double frac, int64_t now_ns)
 	int64_t elapsed_ns = now_ns - p->start_ns;
 	int tenth;
 
+	frac = !(frac > 0) ? 0 : frac > 1 ? 1 : frac;
+	note_pace(p, frac, elapsed_ns);
 	if (elapsed_ns < QUIET_NS)
 		return;
-	frac = !(frac > 0) ? 0 : frac > 1 ? 1 : frac;
 	/* 0.3 / 0.1 is just below 3. */
 	tenth = (int)(frac * 10 + 1e-9);
 	if (!is_due(p, tenth, now_ns))

@@ -5,7 +5,7 @@
  * A terminal gets one line, rewritten at most five times a second; a file or pipe gets
  * a line every 10 %; programs get an object of antiphase.progress/1 per line, at most
  * one a second.  Runs under a second print nothing.  The estimate of the time left
- * begins at 5 %. A run without a known end shows its count and rate, elsewhere than on
+ * begins at 5 %, and assumes the pace of the last third of the time or more. A run without a known end shows its count and rate, elsewhere than on
  * a terminal once a minute.  The caller passes the clock, so that tests control it.
  */
 #ifndef LIB_BASE_PROGRESS_H
@@ -40,6 +40,13 @@ struct progress {
 	uint64_t n_done, n_all; /* 0: not shown. */
 	const char *unit;       /* Borrowed.  Of 'n_done'; not NULL: no known end. */
 	int64_t start_ns, shown_ns;
+
+	/* Two earlier reports: the pace since the first gives the time left. */
+	struct progress_mark {
+		int64_t elapsed_ns;
+		double frac;
+	} marks[2];
+
 	int shown_tenth;
 	bool is_shown;
 };

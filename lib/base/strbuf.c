@@ -78,6 +78,29 @@ strbuf_printf(struct strbuf *sb, const char *fmt, ...)
 	sb->length += (size_t)length;
 }
 
+void
+strbuf_wrap(struct strbuf *sb, const char *text, size_t column, size_t indent,
+	    size_t columns)
+{
+	for (const char *word = text + strspn(text, " "); *word;) {
+		size_t length = strcspn(word, " "), n_blanks;
+
+		for (size_t i = 0; i < length; i++)
+			strbuf_putc(sb, word[i] == STRBUF_HARD_BLANK ? ' ' : word[i]);
+		column += length;
+		word += length;
+		n_blanks = strspn(word, " ");
+		word += n_blanks;
+		if (*word && column + n_blanks + strcspn(word, " ") > columns) {
+			strbuf_printf(sb, "\n%*s", (int)indent, "");
+			column = indent;
+		} else if (*word) {
+			strbuf_printf(sb, "%*s", (int)n_blanks, "");
+			column += n_blanks;
+		}
+	}
+}
+
 char *
 strbuf_steal(struct strbuf *sb)
 {

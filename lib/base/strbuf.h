@@ -30,6 +30,14 @@ void strbuf_puts(struct strbuf *sb, const char *s);
 void strbuf_putc(struct strbuf *sb, char c);
 void strbuf_printf(struct strbuf *sb, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/*
+ * Appends words of 'text' in lines of at most 'columns' bytes, longer words excepted.
+ * 'column' is that of the first word; the other lines begin with 'indent' blanks.
+ * STRBUF_HARD_BLANK becomes a blank without a line break.
+ */
+#define STRBUF_HARD_BLANK '\x1f'
+void strbuf_wrap(struct strbuf *sb, const char *text, size_t column, size_t indent,
+		 size_t columns);
 
 /* Returns the string and leaves 'sb' empty.  Free with free(). */
 char *strbuf_steal(struct strbuf *sb);

@@ -129,7 +129,7 @@ print_row(const struct table *t, size_t row, const size_t *widths, FILE *out)
 static void
 find_widths(const struct table *t, size_t widths[TABLE_MAX_COLUMNS])
 {
-	memset(widths, 0, TABLE_MAX_COLUMNS * sizeof *widths);
+	memcpy(widths, t->min_widths, TABLE_MAX_COLUMNS * sizeof *widths);
 	for (size_t row = 0; row <= n_rows(t); row++) {
 		for (size_t i = 0; i < t->n_columns; i++) {
 			size_t w = width(cell_at(t, row, i));
@@ -162,6 +162,24 @@ table_print(const struct table *t, FILE *out)
 	find_widths(t, widths);
 	for (size_t row = 0; row <= n_rows(t); row++)
 		print_row(t, row, widths, out);
+}
+
+void
+table_print_new(struct table *t, FILE *out)
+{
+	size_t widths[TABLE_MAX_COLUMNS];
+
+	find_widths(t, widths);
+	for (; t->n_printed <= n_rows(t); t->n_printed++)
+		print_row(t, t->n_printed, widths, out);
+}
+
+void
+table_reserve(struct table *t, size_t column, size_t width)
+{
+	BUG_ON(column >= t->n_columns);
+	if (width > t->min_widths[column])
+		t->min_widths[column] = width;
 }
 
 char **

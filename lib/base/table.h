@@ -28,6 +28,8 @@ struct table {
 	const char *headings[TABLE_MAX_COLUMNS]; /* Borrowed. */
 	VEC(char *) cells;                       /* Owned; row by row. */
 	bool is_hidden[TABLE_MAX_COLUMNS];       /* Not printed. */
+	size_t min_widths[TABLE_MAX_COLUMNS];
+	size_t n_printed; /* Lines, of table_print_new(). */
 };
 
 /* 'headings' ends with NULL; a leading '%' aligns the column right. */
@@ -40,6 +42,13 @@ void table_cell(struct table *t, const char *fmt, ...)
  */
 void table_fit(struct table *t, size_t width, const size_t *order, size_t n);
 void table_print(const struct table *t, FILE *out);
+/*
+ * For rows that become known one by one: prints those since the last call, before the
+ * first one the headings.  Lines align if no cell is wider than its heading, than those
+ * already printed, or than table_reserve() said.
+ */
+void table_print_new(struct table *t, FILE *out);
+void table_reserve(struct table *t, size_t column, size_t width);
 /* As table_print(), appended to a text. */
 void table_add(const struct table *t, struct strbuf *out);
 /* The lines, the headings' first: a new array of new strings. */

@@ -25,6 +25,12 @@ words_is_name(const char *text, size_t max)
 			    "0123456789._-") == n;
 }
 
+const char *
+words_plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 void
 words_split(struct words *words, const char *text, const char *separators)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* words.h - lists of words to choose from, such as the names of an enum. */
+/* words.h - lists of words to choose from, such as the names of an enum; plurals. */
 #ifndef LIB_BASE_WORDS_H
 #define LIB_BASE_WORDS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/base/vec.h"
 
@@ -16,6 +17,9 @@ int words_index(const char *word, const char *const *words);
  * Kubernetes.
  */
 bool words_is_name(const char *text, size_t max);
+
+/* The ending of a noun after the number 'n': "" or "s". */
+const char *words_plural(uint64_t n);
 
 /* The words of a text that lists several. */
 struct words {

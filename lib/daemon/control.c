@@ -68,9 +68,9 @@ answer(void *ctx, const struct http_request *request, struct http_reply *reply)
 /* ---- Start and end --------------------------------------------------------------- */
 
 static const struct http_route routes[] = {
-	{ "GET", "/control/*", false, 0, answer },
-	{ "POST", "/control", false, CONTROL_MAX_BODY, answer },
-	{ "POST", "/control/*", false, CONTROL_MAX_BODY, answer },
+	{ "GET", "/control/*", false, 0, answer, NULL },
+	{ "POST", "/control", false, CONTROL_MAX_BODY, answer, NULL },
+	{ "POST", "/control/*", false, CONTROL_MAX_BODY, answer, NULL },
 };
 
 int

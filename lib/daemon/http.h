@@ -122,7 +122,11 @@ struct http_route {
 	size_t max_body;  /* 0: no body is accepted. */
 	void (*answer)(void *ctx, const struct http_request *request,
 		       struct http_reply *reply);
+	/* Names that the query may have, between blanks, or this; NULL: none. */
+	const char *parameters;
 };
+
+#define HTTP_ANY_PARAMETERS "*"
 
 /*
  * Adds 'n' routes (copied, but not their texts), all with the same 'ctx'.  The first
@@ -130,6 +134,8 @@ struct http_route {
  */
 void http_add_routes(struct http *http, const struct http_route *routes, size_t n,
 		     void *ctx);
+/* antiphase.api/1: all routes, streams and pages; for an index. */
+void http_reply_index(const struct http *http, struct http_reply *reply);
 /* Copied.  NULL: routes that need a token give 403, with a hint how to set one. */
 void http_set_token(struct http *http, const char *token);
 

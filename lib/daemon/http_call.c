@@ -171,7 +171,7 @@ result_of(struct http_call *call, CURLcode code)
 	switch (code) {
 	case CURLE_OK:
 		curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
-		if (call->has_headers && status >= 100)
+		if (call->has_headers && status >= 100 && status <= 999)
 			return (int)status;
 		break;
 	case CURLE_OPERATION_TIMEDOUT:

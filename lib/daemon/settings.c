@@ -21,6 +21,7 @@ struct value {
 	int64_t number; /* Of integers, flags and words. */
 	char *origin;   /* Owned; NULL: the default. */
 	unsigned line;
+	bool has_changed; /* By the last reload. */
 };
 
 struct named_value {
@@ -33,6 +34,7 @@ struct settings {
 	const struct settings_table *table;
 	struct value values[SETTINGS_MAX];
 	VEC(struct named_value) named; /* By setting, then by name. */
+	bool has_named_changed;        /* By the last reload. */
 };
 
 /* ---- Checks ---------------------------------------------------------------------- */
@@ -128,7 +130,7 @@ read_value(const struct setting *setting, const char *value, int64_t *ret_number
 				       setting->key);
 		return 0;
 	case SETTING_TEXT:
-		return 0;
+		return setting->check ? setting->check(value, err) : 0;
 	}
 	return 0;
 }
@@ -334,6 +336,18 @@ settings_note_origin(struct settings *settings, size_t i, const char *origin,
 	value->line = line;
 }
 
+void
+settings_note_changed(struct settings *settings, size_t i, bool has_changed)
+{
+	settings->values[i].has_changed = has_changed;
+}
+
+void
+settings_note_named_changed(struct settings *settings, bool has_changed)
+{
+	settings->has_named_changed = has_changed;
+}
+
 static const struct value *
 value_of(const struct settings *settings, const char *section, const char *key)
 {
@@ -367,6 +381,19 @@ unsigned
 settings_words(const struct settings *settings, const char *section, const char *key)
 {
 	return (unsigned)value_of(settings, section, key)->number;
+}
+
+bool
+settings_has_changed(const struct settings *settings, const char *section,
+		     const char *key)
+{
+	return value_of(settings, section, key)->has_changed;
+}
+
+bool
+settings_has_named_changed(const struct settings *settings)
+{
+	return settings->has_named_changed;
 }
 
 const char *

@@ -51,8 +51,10 @@ struct setting {
 	int64_t min, max;
 	const char *const *words; /* NULL-terminated. */
 	unsigned exclusive;       /* Bit mask of words that cannot be combined. */
-	char letter;              /* Of the option; 0: none. */
-	bool is_live;             /* Applied at SIGHUP. */
+	/* Of a text with a form of its own: 0, or -EINVAL with 'err' filled. */
+	int (*check)(const char *value, struct err *err);
+	char letter;  /* Of the option; 0: none. */
+	bool is_live; /* Applied at SIGHUP. */
 };
 
 struct settings_table {
@@ -128,6 +130,11 @@ char *settings_variable(const struct setting *setting);
 int settings_parse(struct settings *settings, const char *file, const char *text,
 		   size_t length, struct err *err);
 /*
+ * The files that settings_load() reads, in its order, the first whether or not it is
+ * there if 'file' is given; free each and the array with free().
+ */
+char **settings_files(const char *file, size_t *ret_n);
+/*
  * Reads the file, conf.d beside it and the environment.  'file' NULL: SETTINGS_FILE,
  * which may then be missing.  0, or -errno with 'err' filled.
  */
@@ -142,11 +149,16 @@ size_t settings_check(const struct settings_table *const *tables, const char *fi
 		      void (*fault)(void *ctx, const struct err *err), void *ctx);
 
 /*
- * Loads the settings again, as for SIGHUP, and logs the changes under 'token'.  Live
- * settings are applied; for the others the log says that they need a restart.  Options
- * keep precedence.  Returns the number of changed settings.  If the files have a fault,
- * logs it, changes nothing and returns -errno.
+ * Loads the settings again, as for SIGHUP, and logs each that differs under 'token':
+ * "[scheduler] mode: observe -> enforce".  Live settings are applied; for the others the
+ * log says that they need a restart, at each call.  Options keep precedence.  Returns the
+ * number of settings that differ.  All files are checked before anything changes: if they
+ * have a fault, logs it with its place, changes nothing and returns -errno.
  */
 int settings_reload(struct settings *settings, const char *file, const char *token);
+/* Whether the last reload applied another value, to a setting or to a named section. */
+bool settings_has_changed(const struct settings *settings, const char *section,
+			  const char *key);
+bool settings_has_named_changed(const struct settings *settings);
 
 #endif

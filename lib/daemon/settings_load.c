@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cfg.h"
@@ -100,28 +101,26 @@ by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* Reads conf.d/NAME.conf beside 'file'. */
-static int
-read_directory(struct settings *settings, const char *file, struct err *err)
+char **
+settings_files(const char *file, size_t *ret_n)
 {
-	const char *slash = strrchr(file, '/');
-	char *directory = slash ? xasprintf("%.*s/conf.d", (int)(slash - file), file)
+	const char *path = file ? file : SETTINGS_FILE, *slash = strrchr(path, '/');
+	char *directory = slash ? xasprintf("%.*s/conf.d", (int)(slash - path), path)
 				: xstrdup("conf.d");
+	VEC(char *) files = VEC_EMPTY;
 	struct dirent **found = NULL;
-	int n = scandir(directory, &found, is_conf, by_name), rc = 0;
+	int n = scandir(directory, &found, is_conf, by_name);
 
+	if (file || access(path, F_OK) == 0)
+		vec_push(&files, xstrdup(path));
 	for (int i = 0; i < n; i++) {
-		if (rc == 0) {
-			char *path = xasprintf("%s/%s", directory, found[i]->d_name);
-
-			rc = read_one(settings, path, err);
-			free(path);
-		}
+		vec_push(&files, xasprintf("%s/%s", directory, found[i]->d_name));
 		free(found[i]);
 	}
 	free(found);
 	free(directory);
-	return rc;
+	*ret_n = files.n;
+	return files.items;
 }
 
 static int
@@ -147,13 +146,16 @@ read_environment(struct settings *settings, struct err *err)
 int
 settings_load(struct settings *settings, const char *file, struct err *err)
 {
-	const char *path = file ? file : SETTINGS_FILE;
-	int rc = read_one(settings, path, err);
+	size_t n;
+	char **files = settings_files(file, &n);
+	int rc = 0;
 
-	if (rc == -ENOENT && !file)
-		rc = 0;
-	if (rc == 0)
-		rc = read_directory(settings, path, err);
+	for (size_t i = 0; i < n; i++) {
+		if (rc == 0)
+			rc = read_one(settings, files[i], err);
+		free(files[i]);
+	}
+	free(files);
 	if (rc == 0)
 		rc = read_environment(settings, err);
 	return rc;
@@ -235,6 +237,34 @@ is_option(const struct settings *settings, size_t i)
 	return strncmp(settings_origin(settings, i), "--", 2) == 0;
 }
 
+/* The value for a log: a URL without its user and password. */
+static char *
+shown(const char *value)
+{
+	const char *scheme = strstr(value, "://"), *at = strrchr(value, '@');
+
+	if (!*value)
+		return xstrdup("(empty)");
+	if (scheme && at && at > scheme)
+		return xasprintf("%.*s://[removed]%s", (int)(scheme - value), value,
+				 at);
+	return xstrdup(value);
+}
+
+/* Logs "[SECTION] KEY: BEFORE -> NOW"; NULL: the named section does not set it. */
+static void
+log_difference(const char *token, const char *section, const char *name,
+	       const char *key, const char *before, const char *now, const char *more)
+{
+	char *old = before ? shown(before) : xstrdup("(none)");
+	char *new = now ? shown(now) : xstrdup("(none)");
+
+	log_info(token, "[%s%s%s] %s: %s -> %s%s", section, *name ? " " : "", name, key,
+		 old, new, more);
+	free(old);
+	free(new);
+}
+
 static void
 take_up(struct settings *settings, const struct settings *fresh, size_t i,
 	const char *token)
@@ -242,30 +272,58 @@ take_up(struct settings *settings, const struct settings *fresh, size_t i,
 	const struct setting *setting = &settings_table(settings)->items[i];
 	struct err err;
 
-	log_info(token, "[%s] %s is now '%s', was '%s'%s", setting->section,
-		 setting->key, settings_value(fresh, i), settings_value(settings, i),
-		 setting->is_live ? "" : "; it takes effect at the next start");
+	log_difference(token, setting->section, "", setting->key,
+		       settings_value(settings, i), settings_value(fresh, i),
+		       setting->is_live ? "" : "; it needs a restart");
 	if (!setting->is_live)
 		return;
 	settings_set(settings, setting->section, setting->key, settings_value(fresh, i),
 		     settings_origin(fresh, i), settings_line(fresh, i), &err);
 	if (strcmp(settings_origin(fresh, i), "default") == 0)
 		settings_note_origin(settings, i, NULL, 0);
+	settings_note_changed(settings, i, true);
 }
 
-static bool
-is_same_named(const struct settings *a, const struct settings *b)
+/* The order in which settings keep values of named sections. */
+static int
+by_setting_and_name(const struct settings_named *a, const struct settings_named *b)
 {
-	bool is_same = settings_n_named(a) == settings_n_named(b);
+	return a->setting != b->setting
+		       ? (a->setting > b->setting) - (a->setting < b->setting)
+		       : strcmp(a->name, b->name);
+}
 
-	for (size_t i = 0; is_same && i < settings_n_named(a); i++) {
-		struct settings_named x = settings_named(a, i),
-				      y = settings_named(b, i);
+/* Logs how the values of named sections differ; returns how many do. */
+static int
+log_named(const struct settings *settings, const struct settings *fresh,
+	  const char *token)
+{
+	size_t n_old = settings_n_named(settings), n_new = settings_n_named(fresh);
+	int n = 0;
 
-		is_same = x.setting == y.setting && strcmp(x.name, y.name) == 0 &&
-			  strcmp(x.value, y.value) == 0;
+	for (size_t i = 0, k = 0; i < n_old || k < n_new;) {
+		struct settings_named old = { 0 }, new = { 0 };
+		int order;
+
+		if (i < n_old)
+			old = settings_named(settings, i);
+		if (k < n_new)
+			new = settings_named(fresh, k);
+		order = i == n_old   ? 1
+			: k == n_new ? -1
+				     : by_setting_and_name(&old, &new);
+		i += order <= 0;
+		k += order >= 0;
+		if (order == 0 && strcmp(old.value, new.value) == 0)
+			continue;
+		if (order > 0)
+			old = (struct settings_named){ .setting = new.setting,
+						       .name = new.name };
+		log_difference(token, old.setting->section, old.name, old.setting->key,
+			       old.value, order < 0 ? NULL : new.value, "");
+		n++;
 	}
-	return is_same;
+	return n;
 }
 
 /* Replaces all values of named sections; all are live. */
@@ -273,24 +331,22 @@ static int
 take_up_named(struct settings *settings, const struct settings *fresh,
 	      const char *token)
 {
+	int n = log_named(settings, fresh, token);
 	struct err err;
 
-	if (is_same_named(settings, fresh))
+	settings_note_named_changed(settings, n > 0);
+	if (!n)
 		return 0;
 	settings_drop_named(settings);
 	for (size_t i = 0; i < settings_n_named(fresh); i++) {
 		struct settings_named now = settings_named(fresh, i);
 		char *section = xasprintf("%s %s", now.setting->section, now.name);
 
-		log_info(token, "[%s] %s is now '%s'", section, now.setting->key,
-			 now.value);
 		settings_set(settings, section, now.setting->key, now.value, now.origin,
 			     now.line, &err);
 		free(section);
 	}
-	if (!settings_n_named(fresh))
-		log_info(token, "all named sections are gone");
-	return 1;
+	return n;
 }
 
 int
@@ -301,13 +357,13 @@ settings_reload(struct settings *settings, const char *file, const char *token)
 	int rc = settings_load(fresh, file, &err);
 
 	if (rc < 0) {
-		char *place = err.line ? xasprintf("%s:%u", err.file, err.line)
-				       : xstrdup(*err.file ? err.file : "settings");
+		char *line = err_line(&err);
 
-		log_err(token, "%s: %s; the settings are unchanged", place, err.text);
-		free(place);
+		log_err(token, "%s; the settings are unchanged", line);
+		free(line);
 	}
 	for (size_t i = 0; rc >= 0 && i < settings_table(settings)->n; i++) {
+		settings_note_changed(settings, i, false);
 		if (is_option(settings, i) ||
 		    strcmp(settings_value(settings, i), settings_value(fresh, i)) == 0)
 			continue;

@@ -45,6 +45,10 @@ int settings_unknown(const struct settings_table *const *tables, const char *sec
 /* Adds the place to an error without one. */
 void settings_place(struct err *err, const char *origin, unsigned line);
 
+/* Sets what settings_has_changed() returns: of a setting, or of named sections. */
+void settings_note_changed(struct settings *settings, size_t i, bool has_changed);
+void settings_note_named_changed(struct settings *settings, bool has_changed);
+
 void settings_note_origin(struct settings *settings, size_t i, const char *origin,
 			  unsigned line);
 

@@ -4,7 +4,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+#include "lib/base/alloc.h"
 
 extern char **environ;
 
@@ -55,4 +59,22 @@ spawn_start(const struct spawn_opts *opts, pid_t *ret_pid)
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&attr);
 	return -error;
+}
+
+char *
+spawn_find(const char *root, const char *path, const char *name)
+{
+	char *list = xstrdup(path), *rest = NULL, *found = NULL;
+
+	for (char *dir = strtok_r(list, ":", &rest); dir && !found;
+	     dir = strtok_r(NULL, ":", &rest)) {
+		char *file = xasprintf("%s%s/%s", root, dir, name);
+
+		if (access(file, X_OK) == 0)
+			found = file;
+		else
+			free(file);
+	}
+	free(list);
+	return found;
 }

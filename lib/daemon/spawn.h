@@ -30,4 +30,10 @@ struct spawn_opts {
 /* Returns 0 with the process ID, or -errno, such as -ENOENT for a missing program. */
 int spawn_start(const struct spawn_opts *opts, pid_t *ret_pid);
 
+/*
+ * The first program 'name' in the folders of 'path', as $PATH has them, each below 'root'
+ * ("": as they are); free with free().  NULL: in none.
+ */
+char *spawn_find(const char *root, const char *path, const char *name);
+
 #endif

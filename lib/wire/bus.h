@@ -108,6 +108,12 @@ struct bus_counts {
 };
 
 /*
+ * Whether the host of an endpoint has an address now: 0, or -EHOSTUNREACH with 'err'
+ * filled.  Waits for the resolver.  A subscriber tries again by itself, and says nothing.
+ */
+int bus_endpoint_resolve(const char *endpoint, struct err *err);
+
+/*
  * With keys, a publisher may name only the hosts that its key speaks for, and a host has one
  * sender (bus_speakers.h).  -EINVAL for a 'server.pub' without a list of hosts.
  */

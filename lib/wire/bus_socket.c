@@ -3,11 +3,14 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netdb.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <zmq.h>
 
+#include "lib/base/alloc.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
@@ -74,6 +77,32 @@ bus_endpoint_is_local(const char *endpoint)
 		       IN6_IS_ADDR_LOOPBACK(&address6);
 	}
 	return false;
+}
+
+int
+bus_endpoint_resolve(const char *endpoint, struct err *err)
+{
+	const char *colon = strrchr(endpoint, ':');
+	struct addrinfo *found = NULL;
+	char *host;
+	int fault;
+
+	if (strncmp(endpoint, "tcp://", 6) != 0 || colon < endpoint + 6)
+		return 0;
+	endpoint += 6;
+	if (*endpoint == '[' && colon[-1] == ']') {
+		endpoint++;
+		colon--;
+	}
+	host = xstrndup(endpoint, (size_t)(colon - endpoint));
+	fault = getaddrinfo(host, NULL, NULL, &found);
+	if (fault)
+		err_set(err, NULL, 0, 0, "the host '%s' is not found: %s", host,
+			gai_strerror(fault));
+	else
+		freeaddrinfo(found);
+	free(host);
+	return fault ? -EHOSTUNREACH : 0;
 }
 
 static int
@@ -272,6 +301,16 @@ bus_socket_fini(struct bus_socket *s)
 
 /* ---- Connections ----------------------------------------------------------------- */
 
+/* The peer that was given by that name; NULL if it is another spelling, or not ours. */
+static struct bus_peer *
+find_peer(struct bus_socket *s, const char *name)
+{
+	for (size_t i = 0; i < s->peers.n; i++)
+		if (strcmp(s->peers.items[i].endpoint, name) == 0)
+			return &s->peers.items[i];
+	return NULL;
+}
+
 /*
  * A peer's name may change on reconnection, from "localhost" to its address, so any new
  * connection replaces any lost one.
@@ -279,6 +318,7 @@ bus_socket_fini(struct bus_socket *s)
 static void
 note_up(struct bus_socket *s, const char *name)
 {
+	struct bus_peer *peer;
 	uint32_t id;
 
 	if (s->is_bound) {
@@ -297,9 +337,10 @@ note_up(struct bus_socket *s, const char *name)
 		s->reconnects++;
 		log_info("bus", "%s is connected again", name);
 	}
-	for (size_t i = 0; i < s->peers.n; i++) {
-		if (strcmp(s->peers.items[i].endpoint, name) == 0)
-			s->peers.items[i].wait_ns = 0;
+	peer = find_peer(s, name);
+	if (peer) {
+		peer->wait_ns = 0;
+		peer->refusal_said.said_hash = 0; /* The next one is news. */
 	}
 }
 
@@ -369,30 +410,45 @@ retry_refused(struct bus_socket *s)
 	}
 }
 
-/* Logs a refusal, at most once in ten seconds. */
+/* Of a connection to a bound socket. */
+static const char *
+why_refused(const struct bus_socket *s, unsigned event)
+{
+	switch (event) {
+	case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
+		return "its key is not allowed ('antiphase keys allow')";
+	case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
+		return s->context->keys ? "it has no key, and this host asks for one"
+					: "it has keys, and this host has none";
+	default:
+		return "it does not speak the protocol of the bus; it may be another "
+		       "program's, or a scan";
+	}
+}
+
+/* Logs a refusal: rarer and rarer, and for each peer. */
 static void
-note_refusal(struct bus_socket *s, const char *peer, unsigned event)
+note_refusal(struct bus_socket *s, const char *name, unsigned event)
 {
 	int64_t now_ns = clk_monotonic_ns();
+	struct bus_peer *peer = find_peer(s, name);
+	struct log_limit *limit = peer ? &peer->refusal_said : &s->refusal_said;
 
 	s->refused++;
-	if (s->told_ns && now_ns - s->told_ns < 10 * SECOND_NS)
-		return;
-	s->told_ns = now_ns;
 	if (s->is_bound)
-		log_warn("bus",
-			 "%s: a connection was refused, as its key is not allowed",
-			 peer);
+		log_limited(limit, now_ns, LOG_LEVEL_WARN, "bus",
+			    "%s: a connection was refused: %s", name,
+			    why_refused(s, event));
 	else if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
-		log_warn("bus",
-			 "%s does not let us in: our key is not on its list "
-			 "('antiphase keys allow', there)",
-			 peer);
+		log_limited(limit, now_ns, LOG_LEVEL_WARN, "bus",
+			    "%s does not let us in: our key is not on its list "
+			    "('antiphase keys allow', there)",
+			    name);
 	else
-		log_warn("bus",
-			 "%s: no connection; it hangs, only one side has keys, or "
-			 "its key is not that of server.pub",
-			 peer);
+		log_limited(limit, now_ns, LOG_LEVEL_WARN, "bus",
+			    "%s: no connection; it hangs, only one side has keys, or "
+			    "its key is not that of server.pub",
+			    name);
 }
 
 static void

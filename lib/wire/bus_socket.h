@@ -35,6 +35,7 @@ struct bus_peer {
 	int64_t wait_ns;               /* Before the next time. */
 	char server[BUS_KEY_NAME + 1]; /* The name of its key, and which of its keys. */
 	unsigned key;
+	struct log_limit refusal_said;
 };
 
 struct bus_socket {
@@ -47,7 +48,7 @@ struct bus_socket {
 	VEC(bool) is_up;            /* By their numbers. */
 	uint32_t n_up, n_lost;
 	uint64_t reconnects, refused;
-	int64_t told_ns;                     /* Of a refusal, last. */
+	struct log_limit refusal_said;       /* Where no peer is known. */
 	struct bus_descriptors *descriptors; /* Owned. */
 	uint64_t crowded; /* Connections ended to save descriptors. */
 	struct log_limit crowd_said;

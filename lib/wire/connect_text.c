@@ -76,14 +76,10 @@ static int
 read_message(const struct json_doc *doc, struct connect_message *message,
 	     struct err *err)
 {
-	static const char *const keys[] = { "schema",      "job",   "source",
-					    "destination", "ports", "destination_port",
-					    NULL };
 	const struct json *root = json_root(doc);
 	const char *job;
 
 	if (json_check_schema(doc, "antiphase.connect", 1, err) < 0 ||
-	    json_check_keys(doc, root, keys, err) < 0 ||
 	    json_get_str(doc, root, "job", &job, err) < 0 ||
 	    wire_json_ends(doc, root, message->source, message->destination, err) < 0 ||
 	    wire_json_port(doc, root, "destination_port", &message->destination_port,

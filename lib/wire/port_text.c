@@ -76,10 +76,6 @@ static int
 read_message(const struct json_doc *doc, struct port_message *ret_message,
 	     struct err *err)
 {
-	static const char *const keys[] = { "schema",      "verb",   "job",
-					    "source",      "port",   "source_port",
-					    "destination", "number", "destination_port",
-					    NULL };
 	const struct json *root = json_root(doc);
 	struct port_flow *flow = &ret_message->flow;
 	const char *verb, *job;
@@ -87,7 +83,6 @@ read_message(const struct json_doc *doc, struct port_message *ret_message,
 	int index;
 
 	if (json_check_schema(doc, "antiphase.port", 1, err) < 0 ||
-	    json_check_keys(doc, root, keys, err) < 0 ||
 	    json_get_str(doc, root, "verb", &verb, err) < 0 ||
 	    json_get_str(doc, root, "job", &job, err) < 0 ||
 	    wire_json_ends(doc, root, flow->source, flow->destination, err) < 0 ||
