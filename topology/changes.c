@@ -5,6 +5,7 @@
 #include "topology/changes.h"
 
 #include "lib/base/strbuf.h"
+#include "topology/routing.h"
 #include "topology/topo.h"
 
 struct finder {
@@ -53,7 +54,8 @@ find_nodes(struct finder *f, const struct topo *before, const struct topo *after
 		}
 		is = topo_node(after, id);
 		if (is->kind != was->kind || is->tier != was->tier ||
-		    is->n_slots != was->n_slots) {
+		    is->n_slots != was->n_slots ||
+		    is->is_scale_up != was->is_scale_up) {
 			changes->n_nodes_changed++;
 			tell(f, " has another kind, tier or number of slots");
 		}
@@ -120,6 +122,21 @@ find_tiers(struct finder *f, const struct topo *before, const struct topo *after
 	}
 }
 
+static void
+find_routing(struct finder *f, const struct topo *before, const struct topo *after,
+	     struct topo_changes *changes)
+{
+	if (topo_routing_is_same(topo_routing(before), topo_routing(after)))
+		return;
+	changes->n_tiers_changed++;
+	strbuf_clear(&f->text);
+	strbuf_puts(&f->text, "routing is ");
+	topo_routing_text(topo_routing(after), &f->text);
+	strbuf_puts(&f->text, " instead of ");
+	topo_routing_text(topo_routing(before), &f->text);
+	tell(f, "");
+}
+
 void
 topo_changes_find(const struct topo *before, const struct topo *after,
 		  void (*tell_it)(void *ctx, const char *text), void *ctx,
@@ -130,6 +147,7 @@ topo_changes_find(const struct topo *before, const struct topo *after,
 	*ret_changes = (struct topo_changes){ 0 };
 	find_nodes(&f, before, after, ret_changes);
 	find_tiers(&f, before, after, ret_changes);
+	find_routing(&f, before, after, ret_changes);
 	find_links(&f, before, after, ret_changes);
 	strbuf_free(&f.text);
 }

@@ -12,7 +12,7 @@ struct topo_changes {
 	uint32_t n_nodes_changed; /* Another kind, tier or number of slots. */
 	uint32_t n_links_added, n_links_removed;
 	uint32_t n_links_changed; /* Another capacity. */
-	uint32_t n_tiers_changed; /* Another way of balancing. */
+	uint32_t n_tiers_changed; /* Another way of balancing, or another routing. */
 };
 
 /*

@@ -26,6 +26,8 @@ sum_loads(const struct topo *topo)
 	for (uint32_t i = 0; i < topo_n_links(topo); i++) {
 		const struct topo_link *link = topo_link(topo, i);
 
+		if (topo_node(topo, link->to)->is_scale_up)
+			continue;
 		if (topo_node(topo, link->from)->tier <
 		    topo_node(topo, link->to)->tier) {
 			loads[link->from].up_bps += link->capacity_bps;
@@ -47,6 +49,8 @@ topo_tiers(const struct topo *topo, struct topo_tier *ret_tiers)
 		const struct load *load = &loads[i];
 		double ratio;
 
+		if (topo_node(topo, i)->is_scale_up)
+			continue;
 		tier->n_nodes++;
 		tier->down_bps += load->down_bps;
 		tier->up_bps += load->up_bps;
@@ -62,7 +66,8 @@ topo_tiers(const struct topo *topo, struct topo_tier *ret_tiers)
 		const struct topo_link *link = topo_link(topo, i);
 		uint32_t tier = topo_node(topo, link->from)->tier;
 
-		tiers[tier].n_cables_up += topo_node(topo, link->to)->tier > tier;
+		tiers[tier].n_cables_up += topo_node(topo, link->to)->tier > tier &&
+					   !topo_node(topo, link->to)->is_scale_up;
 	}
 	for (uint32_t t = 0; t <= TOPO_MAX_TIER; t++) {
 		if (!tiers[t].n_nodes)
@@ -162,12 +167,14 @@ check_uplinks(const struct topo *topo, uint32_t tier, const struct load *loads,
 	double usual;
 
 	for (uint32_t i = 0; i < topo_n_nodes(topo); i++) {
-		if (topo_node(topo, i)->tier == tier)
+		if (topo_node(topo, i)->tier == tier &&
+		    !topo_node(topo, i)->is_scale_up)
 			vec_push(&up, loads[i].up_bps);
 	}
 	usual = most_frequent(up.items, up.n);
 	for (uint32_t i = 0; i < topo_n_nodes(topo); i++) {
 		if (topo_node(topo, i)->tier == tier &&
+		    !topo_node(topo, i)->is_scale_up &&
 		    (loads[i].up_bps < usual || loads[i].up_bps > usual))
 			topo_faults_add(faults, TOPO_FAULT_UPLINKS,
 					"%s has %.6g Gb/s up, but most of tier %u have "
@@ -185,8 +192,11 @@ topo_check(const struct topo *topo, struct routes *routes, struct topo_faults *f
 
 	check_nodes(topo, faults);
 	topo_check_reach(topo, routes, faults);
+	topo_check_crossed(topo, faults);
 	check_links(topo, faults);
+	topo_check_rates(topo, faults);
 	topo_check_parallel(topo, faults);
+	topo_check_torus(topo, faults);
 	for (uint32_t tier = 1; tier <= TOPO_MAX_TIER; tier++)
 		check_uplinks(topo, tier, loads, faults);
 	free(loads);

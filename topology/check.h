@@ -22,7 +22,7 @@ struct routes;
 void topo_check(const struct topo *topo, struct routes *routes,
 		struct topo_faults *faults);
 
-/* The capacity of one tier. */
+/* The capacity of one tier, without scale-up switches. */
 struct topo_tier {
 	uint32_t tier;
 	uint32_t n_nodes;

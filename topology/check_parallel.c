@@ -8,9 +8,8 @@
 #include "topology/check_priv.h"
 #include "topology/topo.h"
 
-/* The cables between a switch and one above it. */
 struct pair {
-	uint32_t lower, upper;
+	uint32_t lower, upper; /* Both switches. */
 	uint32_t n_cables;
 	bool is_usual_below, is_odd_below; /* Among the pairs of the same 'lower'. */
 	bool is_usual_above, is_odd_above; /* Among the pairs of the same 'upper'. */
@@ -30,8 +29,12 @@ compare_by_upper(const void *a, const void *b)
 	return x->lower < y->lower ? -1 : x->lower > y->lower;
 }
 
+struct check_pairs {
+	VEC(struct check_pair) list;
+};
+
 static void
-add_pairs_of(struct pairs *pairs, const struct topo *topo, uint32_t node)
+add_pairs_of(struct check_pairs *pairs, const struct topo *topo, uint32_t node)
 {
 	size_t n_out, n = 0;
 	const uint32_t *out = topo_links_out(topo, node, &n_out);
@@ -47,10 +50,21 @@ add_pairs_of(struct pairs *pairs, const struct topo *topo, uint32_t node)
 	for (size_t i = 0; i < n; i++) {
 		if (i == 0 || above[i] > above[i - 1])
 			vec_push(&pairs->list,
-				 ((struct pair){ .lower = node, .upper = above[i] }));
+				 ((struct check_pair){ node, above[i], 0 }));
 		pairs->list.items[pairs->list.n - 1].n_cables++;
 	}
 	free(above);
+}
+
+struct check_pair *
+topo_check_pairs(const struct topo *topo, size_t *ret_n)
+{
+	struct check_pairs pairs = { VEC_EMPTY };
+
+	for (uint32_t i = 0; i < topo_n_nodes(topo); i++)
+		add_pairs_of(&pairs, topo, i);
+	*ret_n = pairs.list.n;
+	return pairs.list.items;
 }
 
 /*
@@ -114,12 +128,19 @@ void
 topo_check_parallel(const struct topo *topo, struct topo_faults *faults)
 {
 	struct pairs pairs = { VEC_EMPTY };
+	struct check_pair *all;
 	struct pair **order;
+	size_t n_all;
 
-	for (uint32_t i = 0; i < topo_n_nodes(topo); i++) {
-		if (topo_node(topo, i)->kind == TOPO_SWITCH)
-			add_pairs_of(&pairs, topo, i);
+	all = topo_check_pairs(topo, &n_all);
+	for (size_t i = 0; i < n_all; i++) {
+		if (topo_node(topo, all[i].lower)->kind == TOPO_SWITCH)
+			vec_push(&pairs.list,
+				 ((struct pair){ .lower = all[i].lower,
+						 .upper = all[i].upper,
+						 .n_cables = all[i].n_cables }));
 	}
+	free(all);
 	order = xcalloc(pairs.list.n + 1, sizeof(struct pair *));
 	for (size_t i = 0; i < pairs.list.n; i++)
 		order[i] = &pairs.list.items[i];

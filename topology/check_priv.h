@@ -3,9 +3,21 @@
 #ifndef TOPOLOGY_CHECK_PRIV_H
 #define TOPOLOGY_CHECK_PRIV_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 struct topo;
 struct topo_faults;
 struct routes;
+
+/* The cables between a node and a switch above it. */
+struct check_pair {
+	uint32_t lower, upper;
+	uint32_t n_cables; /* At least 1. */
+};
+
+/* All of them, by lower, then upper, in a new array. */
+struct check_pair *topo_check_pairs(const struct topo *topo, size_t *ret_n);
 
 /*
  * Adds TOPO_FAULT_UNREACHABLE for hosts without an up-down path.  The group that
@@ -22,5 +34,24 @@ void topo_check_reach(const struct topo *topo, struct routes *routes,
  * with two is no fault.
  */
 void topo_check_parallel(const struct topo *topo, struct topo_faults *faults);
+
+/*
+ * Adds TOPO_FAULT_PARALLEL for neighbors in a torus with fewer or more cables between
+ * them than most neighbors have, or none.  Nothing for other fabrics.
+ */
+void topo_check_torus(const struct topo *topo, struct topo_faults *faults);
+
+/*
+ * Adds TOPO_FAULT_CROSSED for two cables whose ends were probably swapped.  Looks at the
+ * TOPO_FAULT_UNREACHABLE that are there already.
+ */
+void topo_check_crossed(const struct topo *topo, struct topo_faults *faults);
+
+/*
+ * Adds TOPO_FAULT_RATE for links of hosts with another rate than most at the same switch;
+ * where these have no common rate, for those with less than half of the rate that most
+ * hosts of the fabric have.
+ */
+void topo_check_rates(const struct topo *topo, struct topo_faults *faults);
 
 #endif

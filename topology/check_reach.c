@@ -122,6 +122,12 @@ find_reference(const struct groups *groups)
 	return best;
 }
 
+static const char *
+kind_of_path(const struct topo *topo)
+{
+	return topo_routing(topo)->method == TOPO_UP_DOWN ? "up-down " : "";
+}
+
 /* Faults against the reference, one line per host. */
 static void
 tell_hosts(const struct topo *topo, struct routes *routes, struct groups *groups,
@@ -140,8 +146,8 @@ tell_hosts(const struct topo *topo, struct routes *routes, struct groups *groups
 			continue;
 		group->is_told = true;
 		topo_faults_add(faults, TOPO_FAULT_UNREACHABLE,
-				"%s has no up-down path %s %s",
-				topo_node(topo, hosts[i])->name,
+				"%s has no %spath %s %s",
+				topo_node(topo, hosts[i])->name, kind_of_path(topo),
 				goes    ? "from"
 				: comes ? "to"
 					: "to or from",
@@ -149,11 +155,22 @@ tell_hosts(const struct topo *topo, struct routes *routes, struct groups *groups
 	}
 }
 
+/* "h0", "h0 and 1 other", "h0 and 2 others". */
+static void
+name_group(const struct topo *topo, uint32_t host, size_t n, struct strbuf *out)
+{
+	strbuf_puts(out, topo_node(topo, host)->name);
+	if (n > 1)
+		strbuf_printf(out, " and %zu other%s", n - 1, n == 2 ? "" : "s");
+}
+
 /* Faults between groups that both reach the reference, but not each other. */
 static void
 tell_pairs(const struct topo *topo, struct routes *routes, const struct groups *groups,
 	   struct topo_faults *faults)
 {
+	struct strbuf text = STRBUF_EMPTY;
+
 	for (size_t i = 0; i < groups->list.n; i++) {
 		for (size_t j = 0; j < groups->list.n; j++) {
 			const struct group *a = &groups->list.items[i];
@@ -162,15 +179,16 @@ tell_pairs(const struct topo *topo, struct routes *routes, const struct groups *
 			if (!a->n_lost || !b->n_lost || a->is_told || b->is_told ||
 			    reaches(routes, a, b))
 				continue;
-			topo_faults_add(
-				faults, TOPO_FAULT_UNREACHABLE,
-				"%s and %zu others have no up-down path to %s and "
-				"%zu others",
-				topo_node(topo, a->first)->name, a->n - 1,
-				topo_node(topo, i == j ? b->second : b->first)->name,
-				b->n - 1);
+			strbuf_clear(&text);
+			name_group(topo, a->first, a->n, &text);
+			strbuf_puts(&text, a->n == 1 ? " has" : " have");
+			strbuf_printf(&text, " no %spath to ", kind_of_path(topo));
+			name_group(topo, i == j ? b->second : b->first, b->n, &text);
+			topo_faults_add(faults, TOPO_FAULT_UNREACHABLE, "%s",
+					text.text);
 		}
 	}
+	strbuf_free(&text);
 }
 
 void

@@ -9,6 +9,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/sort.h"
 #include "lib/base/vec.h"
+#include "topology/collective_priv.h"
 #include "topology/route.h"
 #include "topology/topo.h"
 
@@ -23,22 +24,31 @@ struct maker {
 	VEC(struct collective_flow) flows;
 };
 
+/* The scale-up switch of a host, or else its leaf. */
+static uint32_t
+group_of(const struct topo *topo, uint32_t host)
+{
+	uint32_t scale_up = topo_scale_up_of(topo, host, host);
+
+	return scale_up != TOPO_NONE ? scale_up : topo_leaf_of(topo, host);
+}
+
 static int
 compare_by_leaf(const void *a, const void *b, void *ctx)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	uint32_t x_leaf = topo_leaf_of(ctx, x), y_leaf = topo_leaf_of(ctx, y);
 
+	uint32_t x_group = group_of(ctx, x), y_group = group_of(ctx, y);
+
 	if (x_leaf != y_leaf)
 		return x_leaf < y_leaf ? -1 : 1;
+	if (x_group != y_group)
+		return x_group < y_group ? -1 : 1;
 	return x < y ? -1 : x > y;
 }
 
-/*
- * Orders the 'n' host node ids at 'hosts' by leaf, then id, in place; hosts
- * without a leaf come last.
- */
-static void
+void
 collective_order(const struct topo *topo, uint32_t *hosts, size_t n)
 {
 	if (n > 1)
@@ -52,12 +62,34 @@ add_flow(struct maker *m, uint32_t source, uint32_t destination, double bytes)
 }
 
 static void
-make_ring(struct maker *m, const uint32_t *hosts, size_t n, double message_bytes)
+add_to_maker(void *ctx, unsigned part, uint32_t source, uint32_t destination,
+	     double bytes)
 {
-	double bytes = 2 * (double)(n - 1) / (double)n * message_bytes;
+	(void)part;
+	add_flow(ctx, source, destination, bytes);
+}
 
+void
+collective_ring(const uint32_t *hosts, size_t n, double bytes, unsigned part,
+		collective_add_fn add, void *ctx)
+{
 	for (size_t i = 0; n > 1 && i < n; i++)
-		add_flow(m, hosts[i], hosts[(i + 1) % n], bytes);
+		add(ctx, part, hosts[i], hosts[(i + 1) % n], bytes);
+}
+
+void
+collective_chain(const uint32_t *hosts, size_t n, double bytes, unsigned part,
+		 collective_add_fn add, void *ctx)
+{
+	for (size_t i = 0; i + 1 < n; i++)
+		add(ctx, part, hosts[i], hosts[i + 1], bytes);
+}
+
+/* What each host of a ring of 'n' sends in an all-reduce. */
+static double
+ring_bytes(size_t n, double message_bytes)
+{
+	return 2 * (double)(n - 1) / (double)n * message_bytes;
 }
 
 /*
@@ -95,52 +127,73 @@ make_all_to_all(struct maker *m, double message_bytes)
 	}
 }
 
-static void
-make_hierarchical(struct maker *m, const struct topo *topo, double message_bytes)
+void
+collective_hierarchical(const struct topo *topo, const uint32_t *hosts, size_t n,
+			double message_bytes, collective_add_fn add, void *ctx,
+			size_t *ret_n_leaves, size_t *ret_largest_leaf)
 {
 	VEC(uint32_t) leaders = VEC_EMPTY;
 	VEC(size_t) firsts = VEC_EMPTY;
-	size_t n = m->n_hosts;
 
+	*ret_largest_leaf = 0;
 	for (size_t i = 0; i < n; i++) {
-		if (i == 0 || topo_leaf_of(topo, m->hosts[i]) !=
-				      topo_leaf_of(topo, m->hosts[i - 1])) {
-			vec_push(&leaders, m->hosts[i]);
+		if (i == 0 ||
+		    group_of(topo, hosts[i]) != group_of(topo, hosts[i - 1])) {
+			vec_push(&leaders, hosts[i]);
 			vec_push(&firsts, i);
 		}
 	}
 	vec_push(&firsts, n);
-	for (size_t k = 0; k < leaders.n; k++)
-		make_ring(m, m->hosts + firsts.items[k],
-			  firsts.items[k + 1] - firsts.items[k], message_bytes);
-	make_ring(m, leaders.items, leaders.n, message_bytes);
-	for (size_t k = 0; leaders.n > 1 && k < leaders.n; k++) {
-		for (size_t i = firsts.items[k]; i + 1 < firsts.items[k + 1]; i++)
-			add_flow(m, m->hosts[i], m->hosts[i + 1], message_bytes);
+	for (size_t k = 0; k < leaders.n; k++) {
+		size_t size = firsts.items[k + 1] - firsts.items[k];
+
+		if (size > *ret_largest_leaf)
+			*ret_largest_leaf = size;
+		collective_ring(hosts + firsts.items[k], size,
+				ring_bytes(size, message_bytes), 0, add, ctx);
 	}
+	collective_ring(leaders.items, leaders.n, ring_bytes(leaders.n, message_bytes),
+			1, add, ctx);
+	for (size_t k = 0; leaders.n > 1 && k < leaders.n; k++)
+		collective_chain(hosts + firsts.items[k],
+				 firsts.items[k + 1] - firsts.items[k], message_bytes,
+				 2, add, ctx);
+	*ret_n_leaves = leaders.n;
 	vec_free(&leaders);
 	vec_free(&firsts);
 }
 
-/* The fewest interfaces of any of the hosts, at least 1. */
-static uint32_t
-fewest_interfaces(const struct topo *topo, const uint32_t *hosts, size_t n)
+uint32_t
+collective_hierarchical_steps(size_t n_leaves, size_t largest_leaf, unsigned part)
+{
+	if (part == 0)
+		return 2 * (uint32_t)(largest_leaf - 1);
+	if (part == 1)
+		return 2 * (uint32_t)(n_leaves - 1);
+	return n_leaves > 1 ? (uint32_t)(largest_leaf - 1) : 0;
+}
+
+uint32_t
+collective_fewest_interfaces(const struct topo *topo, const uint32_t *hosts, size_t n)
 {
 	size_t fewest = SIZE_MAX;
 
 	for (size_t i = 0; i < n; i++) {
-		size_t n_out;
+		size_t n_out, n_scale_up = 0;
+		const uint32_t *out = topo_links_out(topo, hosts[i], &n_out);
 
-		topo_links_out(topo, hosts[i], &n_out);
-		if (n_out < fewest)
-			fewest = n_out;
+		for (size_t k = 0; k < n_out; k++)
+			n_scale_up += topo_node(topo, topo_link(topo, out[k])->to)
+					      ->is_scale_up;
+		if (n_out - n_scale_up < fewest)
+			fewest = n_out - n_scale_up;
 	}
 	return fewest < 1 || n == 0 ? 1 : (uint32_t)fewest;
 }
 
-/* The largest sum out of, or into, any one host. */
-static double
-largest_sum(const struct topo *topo, const struct collective_flow *flows, size_t n)
+double
+collective_largest_sum(const struct topo *topo, const struct collective_flow *flows,
+		       size_t n)
 {
 	double *sums = xcalloc((size_t)topo_n_hosts(topo) * 2 + 1, sizeof *sums);
 	double largest = 0;
@@ -186,6 +239,7 @@ collective_make(const struct topo *topo, enum collective kind, const uint32_t *h
 {
 	struct maker m = { .n_hosts = n_hosts };
 	struct collective_flow *cut;
+	size_t n_leaves, largest_leaf;
 	uint32_t *ordered, n_rails;
 	int r = -EINVAL;
 
@@ -196,19 +250,22 @@ collective_make(const struct topo *topo, enum collective kind, const uint32_t *h
 	collective_order(topo, ordered, n_hosts);
 	if (!hosts_are_valid(topo, ordered, n_hosts))
 		goto out;
-	n_rails = fewest_interfaces(topo, ordered, n_hosts);
+	n_rails = collective_fewest_interfaces(topo, ordered, n_hosts);
 	r = -E2BIG;
 	if (bound_of_flows(kind, n_hosts) * n_rails > COLLECTIVE_MAX_FLOWS)
 		goto out;
 	if (kind == COLLECTIVE_RING)
-		make_ring(&m, ordered, n_hosts, message_bytes);
+		collective_ring(ordered, n_hosts, ring_bytes(n_hosts, message_bytes), 0,
+				add_to_maker, &m);
 	else if (kind == COLLECTIVE_TREE)
 		make_tree(&m, 0, n_hosts, message_bytes);
 	else if (kind == COLLECTIVE_ALL_TO_ALL)
 		make_all_to_all(&m, message_bytes);
 	else
-		make_hierarchical(&m, topo, message_bytes);
-	ret_flows->nic_bytes = largest_sum(topo, m.flows.items, m.flows.n) / n_rails;
+		collective_hierarchical(topo, ordered, n_hosts, message_bytes,
+					add_to_maker, &m, &n_leaves, &largest_leaf);
+	ret_flows->nic_bytes =
+		collective_largest_sum(topo, m.flows.items, m.flows.n) / n_rails;
 	cut = xcalloc(m.flows.n * n_rails + 1, sizeof *cut);
 	for (size_t i = 0; i < m.flows.n * n_rails; i++) {
 		cut[i] = m.flows.items[i / n_rails];
@@ -222,6 +279,45 @@ out:
 	vec_free(&m.flows);
 	free(ordered);
 	return r;
+}
+
+static void
+ignore_flow(void *ctx, unsigned part, uint32_t source, uint32_t destination,
+	    double bytes)
+{
+	(void)ctx;
+	(void)part;
+	(void)source;
+	(void)destination;
+	(void)bytes;
+}
+
+uint32_t
+collective_n_steps(const struct topo *topo, enum collective kind, const uint32_t *hosts,
+		   size_t n_hosts)
+{
+	size_t n_leaves, largest_leaf, depth = 0;
+	uint32_t *ordered, n_steps = 0;
+
+	if (n_hosts < 2)
+		return 0;
+	if (kind == COLLECTIVE_RING)
+		return 2 * (uint32_t)(n_hosts - 1);
+	if (kind == COLLECTIVE_ALL_TO_ALL)
+		return 1;
+	if (kind == COLLECTIVE_TREE) {
+		while (n_hosts >> (depth + 1))
+			depth++;
+		return 2 * (uint32_t)depth;
+	}
+	ordered = xmemdup(hosts, n_hosts, sizeof *hosts);
+	collective_order(topo, ordered, n_hosts);
+	collective_hierarchical(topo, ordered, n_hosts, 1, ignore_flow, NULL, &n_leaves,
+				&largest_leaf);
+	free(ordered);
+	for (unsigned part = 0; part < 3; part++)
+		n_steps += collective_hierarchical_steps(n_leaves, largest_leaf, part);
+	return n_steps;
 }
 
 int

@@ -22,10 +22,11 @@
  * 3 (W-L) S + 2 (L-1) S.  Flows that follow each other in time, such as reduce and
  * broadcast, are both counted: this is what a host moves in one operation, not a rate.
  *
- * Hosts are ordered by leaf and then by id, so that a ring has one flow out of, and one
- * into, each rack.
+ * Hosts are ordered by leaf, scale-up domain and id, so that a ring has one flow out of,
+ * and one into, each rack and domain.  Where hosts have scale-up domains, "leaf" in the
+ * hierarchical one means the domain.
  *
- * If every host of the job has R > 1 interfaces, each of these flows is split into R
+ * If every host of the job has R > 1 interfaces, not counting those to scale-up switches, each of these flows is split into R
  * equal ones that follow each other in the list: with consecutive source ports, one
  * goes over each rail (see route.h).
  */
@@ -69,6 +70,12 @@ struct collective_flows {
 };
 
 /*
+ * Orders the 'n' host node ids at 'hosts' by leaf, then id, in place; hosts
+ * without a leaf come last.
+ */
+void collective_order(const struct topo *topo, uint32_t *hosts, size_t n);
+
+/*
  * Makes the flows of one all-reduce of 'message_bytes' over 'hosts' (any
  * order, no host twice).  One host gives no flows.  Release with
  * collective_flows_fini().  Returns 0, -EINVAL for what is no host, a host
@@ -78,6 +85,14 @@ int collective_make(const struct topo *topo, enum collective kind,
 		    const uint32_t *hosts, size_t n_hosts, double message_bytes,
 		    struct collective_flows *ret_flows);
 void collective_flows_fini(struct collective_flows *flows);
+
+/*
+ * Steps of the operation, each of which costs the latency of a message: 2 (W-1) of a
+ * ring, twice the depth of a tree, 1 of an all-to-all, and of a hierarchical one those
+ * of its largest leaf, its leaders and its chains.  None on one host.
+ */
+uint32_t collective_n_steps(const struct topo *topo, enum collective kind,
+			    const uint32_t *hosts, size_t n_hosts);
 
 /*
  * Splits each flow over 'n_connections' equal ones, as transports with several

@@ -98,11 +98,7 @@ peer_port_name(const struct differ *d, const struct observed *seen, uint32_t pla
 		if (!own)
 			own = observed_find(seen, topo_node(d->plan, plan_node)->name);
 	}
-	if (own && observed_node_find_port(own, peer->port))
-		return peer->port;
-	if (own && observed_node_find_port(own, peer->alias))
-		return peer->alias;
-	return strchr(peer->port, ':') ? peer->alias : peer->port;
+	return observed_peer_port(peer, own);
 }
 
 static void

@@ -8,6 +8,7 @@
 
 #include "lib/base/jsonw.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/words.h"
 #include "topology/diff.h"
 
 static void
@@ -45,12 +46,6 @@ print_cables(char sign, const struct diff_cable *cables, uint32_t n, bool with_s
 	strbuf_free(&sb);
 }
 
-static const char *
-plural(uint32_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 static void
 print_summary(const struct diff *diff, FILE *out)
 {
@@ -69,7 +64,7 @@ print_summary(const struct diff *diff, FILE *out)
 		}
 	}
 	fprintf(out, "; %u of %u cable%s compared", diff->n_compared, diff->n_cables,
-		plural(diff->n_cables));
+		words_plural(diff->n_cables));
 	if (n_unseen)
 		fprintf(out, ", %u without reports", n_unseen);
 	if (diff->n_renamed)
@@ -78,10 +73,11 @@ print_summary(const struct diff *diff, FILE *out)
 	if (diff->n_outside)
 		fprintf(out, "; %u seen outside the plan", diff->n_outside);
 	if (diff->n_old)
-		fprintf(out, "; %u report%s too old", diff->n_old, plural(diff->n_old));
+		fprintf(out, "; %u report%s too old", diff->n_old,
+			words_plural(diff->n_old));
 	if (diff->n_strange)
 		fprintf(out, "; %u node%s report%s that the plan does not know",
-			diff->n_strange, plural(diff->n_strange),
+			diff->n_strange, words_plural(diff->n_strange),
 			diff->n_strange == 1 ? "s" : "");
 	fputc('\n', out);
 }
@@ -93,8 +89,8 @@ diff_write_text(const struct diff *diff, const struct topo *plan, FILE *out)
 
 	if (diff->findings.n)
 		fprintf(out, "--- plan %s, %u cable%s\n+++ seen by %u node%s\n",
-			topo_name(plan), diff->n_cables, plural(diff->n_cables),
-			diff->n_heard, plural(diff->n_heard));
+			topo_name(plan), diff->n_cables, words_plural(diff->n_cables),
+			diff->n_heard, words_plural(diff->n_heard));
 	for (size_t i = 0; i < diff->findings.n; i++) {
 		const struct diff_finding *f = &diff->findings.items[i];
 		bool with_speed = f->kind == DIFF_SPEED;

@@ -26,6 +26,9 @@ join_tier(struct builder *b, uint32_t tier)
 		uint32_t from = topo_node(b->topo, link->from)->tier;
 		uint32_t to = topo_node(b->topo, link->to)->tier;
 
+		if (topo_node(b->topo, link->from)->is_scale_up ||
+		    topo_node(b->topo, link->to)->is_scale_up)
+			continue;
 		if ((from > to ? from : to) == tier)
 			unionfind_join(b->sets, link->from, link->to);
 	}
@@ -38,7 +41,8 @@ add_domains(struct builder *b, uint32_t tier)
 	for (uint32_t i = 0; i < topo_n_nodes(b->topo); i++) {
 		uint32_t root = unionfind_root(b->sets, i);
 
-		if (topo_node(b->topo, i)->tier != tier)
+		if (topo_node(b->topo, i)->tier != tier ||
+		    topo_node(b->topo, i)->is_scale_up)
 			continue;
 		if (b->found[root] == TOPO_NONE) {
 			b->found[root] = (uint32_t)b->domains.n;
@@ -106,4 +110,30 @@ topo_domains_fini(struct topo_domains *domains)
 	free(domains->items);
 	free(domains->of_host);
 	*domains = (struct topo_domains){ 0 };
+}
+
+struct topo_members *
+topo_members_new(const struct topo *topo, const struct topo_domains *domains)
+{
+	struct topo_members *members = xcalloc(domains->n + 1, sizeof *members);
+
+	for (uint32_t i = 0; i < topo_n_hosts(topo); i++)
+		if (domains->of_host[i] != TOPO_NONE)
+			vec_push(&members[domains->of_host[i]].hosts, i);
+	/* Lower tiers come first, so those below 'i' are complete. */
+	for (uint32_t i = 0; i < domains->n; i++)
+		if ((members[i].hosts.n || members[i].domains.n) &&
+		    domains->items[i].parent != TOPO_NONE)
+			vec_push(&members[domains->items[i].parent].domains, i);
+	return members;
+}
+
+void
+topo_members_free(struct topo_members *members, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		vec_free(&members[i].hosts);
+		vec_free(&members[i].domains);
+	}
+	free(members);
 }

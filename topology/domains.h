@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/vec.h"
+
 struct topo;
 
 struct topo_domain {
@@ -33,5 +35,19 @@ struct topo_domains {
 
 void topo_domains_init(struct topo_domains *domains, const struct topo *topo);
 void topo_domains_fini(struct topo_domains *domains);
+
+/* What a domain consists of: numbers of hosts without a closer domain, and of domains.
+ */
+struct topo_members {
+	VEC(uint32_t) hosts, domains;
+};
+
+/*
+ * Returns the members of each domain, a new array of 'domains->n' elements for
+ * topo_members_free().  A domain without hosts has none, and is in none.
+ */
+struct topo_members *topo_members_new(const struct topo *topo,
+				      const struct topo_domains *domains);
+void topo_members_free(struct topo_members *members, size_t n);
 
 #endif

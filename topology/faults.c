@@ -8,8 +8,8 @@
 #include "lib/base/alloc.h"
 
 const char *const topo_fault_names[N_TOPO_FAULTS + 1] = {
-	"duplicate", "unconnected", "no-leaf", "unreachable", "one-way",
-	"uneven",    "parallel",    "uplinks", NULL,
+	"duplicate", "unconnected", "no-leaf",  "unreachable", "crossed", "one-way",
+	"uneven",    "rate",        "parallel", "uplinks",     NULL,
 };
 
 void

@@ -109,4 +109,61 @@ struct gen_three_tier {
 int gen_three_tier(const struct gen_three_tier *options, struct topo **ret_topo,
 		   struct err *err);
 
+/*
+ * A dragonfly (Kim, Dally, Scott and Abts, ISCA 2008): groups of routers "g<g>r<r>" that
+ * have cables to all others of their group, and each group cables to all other groups,
+ * in the absolute arrangement: cable number c (g - 1) + k of a group, counted over its
+ * routers, goes to the k-th other group.  Ports: hosts, the group, other groups.  Cables
+ * that are left over when all other groups have the same number are left out.
+ */
+struct gen_dragonfly {
+	uint32_t routers_per_group; /* a; at least 1; no default. */
+	uint32_t hosts_per_router;  /* p; at least 1; no default. */
+	uint32_t n_global; /* h: cables of a router to other groups; no default. */
+	uint32_t n_groups; /* g; a h + 1. */
+	uint32_t n_slots;  /* Of a host; 1. */
+	double host_bps;   /* GEN_DEFAULT_BPS. */
+	double local_bps;  /* Of a cable within a group; host_bps. */
+	double global_bps; /* Of one between groups; host_bps. */
+	uint32_t routing;  /* Number in gen_dragonfly_routings; minimal. */
+	enum topo_balance balance; /* Of all switches; hash. */
+};
+
+/* "minimal", "valiant"; NULL-terminated. */
+extern const char *const gen_dragonfly_routings[];
+
+int gen_dragonfly(const struct gen_dragonfly *options, struct topo **ret_topo,
+		  struct err *err);
+
+/* Domains of hosts that also have an interface to a switch of their own. */
+struct gen_scale_up {
+	uint32_t n_hosts; /* Of a domain, at least 2; 0: no domains. */
+	double bps;       /* Of such an interface; no default. */
+};
+
+/*
+ * Adds scale-up domains to a fabric: hosts 0 to n_hosts - 1 on the switch "scaleup0", and
+ * so on, from the first port after their others.  Takes 'topo', also if it fails.
+ */
+int gen_scale_up(struct topo *topo, const struct gen_scale_up *options,
+		 struct topo **ret_topo, struct err *err);
+
+/*
+ * A ring, or a torus of two or three dimensions: switch "s<i>" at (x, y, z), with number
+ * i = x + dims[0] * (y + dims[1] * z), has its hosts, and cables to its neighbors in each
+ * dimension, where the last and the first are neighbors, too.  A dimension of 2 has one
+ * neighbor, and one of 1 none.  Ports: hosts, then for each dimension upward, downward.
+ */
+struct gen_torus {
+	uint32_t dims[TOPO_MAX_DIMS]; /* Sizes; 0 after the last.  At least one. */
+	uint32_t hosts_per_switch;    /* 1. */
+	uint32_t n_parallel;          /* Cables between neighbors; 1. */
+	uint32_t n_slots;             /* Of a host; 1. */
+	double host_bps;              /* GEN_DEFAULT_BPS. */
+	double link_bps;              /* Of a cable between switches; host_bps. */
+	enum topo_balance balance;    /* Of all switches, over parallel cables; hash. */
+};
+
+int gen_torus(const struct gen_torus *options, struct topo **ret_topo, struct err *err);
+
 #endif

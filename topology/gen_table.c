@@ -12,6 +12,7 @@
 #include "lib/base/units.h"
 #include "lib/base/words.h"
 #include "topology/gen.h"
+#include "topology/routing.h"
 #include "topology/topo.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
@@ -37,6 +38,25 @@
 			offsetof(struct kind, balance), false, topo_balance_names        \
 	}
 
+/* All options of a kind, and those that all kinds but tori have. */
+struct options {
+	union {
+		struct gen_leaf_spine leaf_spine;
+		struct gen_fat_tree fat_tree;
+		struct gen_rail rail;
+		struct gen_three_tier three_tier;
+		struct gen_torus torus;
+		struct gen_dragonfly dragonfly;
+	} kind;
+	struct gen_scale_up scale_up;
+};
+
+#define SCALE_UP                                                          \
+	COUNT(options, "scale-up", scale_up.n_hosts,                      \
+	      "hosts of a scale-up domain, as NVLink makes them (none)"), \
+		GBPS(options, "scale-up-gbps", scale_up.bps,              \
+		     "interface of a host to its domain's switch")
+
 static const struct gen_option leaf_spine_options[] = {
 	NEEDED(gen_leaf_spine, "leaves", n_leaves, "leaf switches"),
 	NEEDED(gen_leaf_spine, "hosts-per-leaf", hosts_per_leaf, "hosts on each leaf"),
@@ -51,6 +71,7 @@ static const struct gen_option leaf_spine_options[] = {
 	RATIO(gen_leaf_spine, "oversubscription", oversubscription,
 	      "capacity down / up of a leaf"),
 	BALANCE(gen_leaf_spine),
+	SCALE_UP,
 };
 
 static const struct gen_option fat_tree_options[] = {
@@ -64,6 +85,7 @@ static const struct gen_option fat_tree_options[] = {
 	RATIO(gen_fat_tree, "oversubscription", oversubscription,
 	      "capacity down / up of a leaf"),
 	BALANCE(gen_fat_tree),
+	SCALE_UP,
 };
 
 static const struct gen_option rail_options[] = {
@@ -82,6 +104,7 @@ static const struct gen_option rail_options[] = {
 	RATIO(gen_rail, "oversubscription", oversubscription,
 	      "capacity down / up of a rail switch"),
 	BALANCE(gen_rail),
+	SCALE_UP,
 };
 
 static const struct gen_option three_tier_options[] = {
@@ -106,13 +129,60 @@ static const struct gen_option three_tier_options[] = {
 	RATIO(gen_three_tier, "agg-oversubscription", agg_oversubscription,
 	      "capacity down / up of aggregation (1)"),
 	BALANCE(gen_three_tier),
+	SCALE_UP,
+};
+
+#define TORUS_OPTIONS                                                           \
+	COUNT(gen_torus, "hosts-per-switch", hosts_per_switch,                  \
+	      "hosts at each switch (1)"),                                      \
+		COUNT(gen_torus, "parallel", n_parallel,                        \
+		      "cables between neighbors (1)"),                          \
+		COUNT(gen_torus, "slots", n_slots, "slots of a host (1)"),      \
+		GBPS(gen_torus, "gbps", host_bps, "interface of a host (100)"), \
+		GBPS(gen_torus, "link-gbps", link_bps,                          \
+		     "one cable between switches (as a host's)"),               \
+		BALANCE(gen_torus)
+
+static const struct gen_option torus_options[] = {
+	OPTION(GEN_DIMS, "SIZES", gen_torus, "dims", dims,
+	       "switches in each dimension: 8x8 or 8x8x4", true),
+	TORUS_OPTIONS,
+};
+
+static const struct gen_option ring_options[] = {
+	NEEDED(gen_torus, "switches", dims, "switches of the ring"),
+	TORUS_OPTIONS,
+};
+
+static const struct gen_option dragonfly_options[] = {
+	NEEDED(gen_dragonfly, "routers-per-group", routers_per_group,
+	       "routers of a group, each with cables to all others"),
+	NEEDED(gen_dragonfly, "hosts-per-router", hosts_per_router,
+	       "hosts on each router"),
+	NEEDED(gen_dragonfly, "global-per-router", n_global,
+	       "cables of a router to other groups"),
+	COUNT(gen_dragonfly, "groups", n_groups,
+	      "groups (default: one cable between any two)"),
+	COUNT(gen_dragonfly, "slots", n_slots, "slots of a host (1)"),
+	GBPS(gen_dragonfly, "gbps", host_bps, "interface of a host (100)"),
+	GBPS(gen_dragonfly, "local-gbps", local_bps,
+	     "one cable within a group (as a host's)"),
+	GBPS(gen_dragonfly, "global-gbps", global_bps,
+	     "one cable between groups (as a host's)"),
+	{ "routing", GEN_WORD, "HOW",
+	  "minimal, or valiant: over a third group (minimal)",
+	  offsetof(struct gen_dragonfly, routing), false, gen_dragonfly_routings },
+	BALANCE(gen_dragonfly),
 };
 
 enum {
 	LEAF_SPINE,
 	FAT_TREE,
 	RAIL,
-	THREE_TIER
+	THREE_TIER,
+	TORUS,
+	RING,
+	DRAGONFLY,
 };
 
 const struct gen_kind gen_kinds[GEN_N_KINDS] = {
@@ -124,6 +194,14 @@ const struct gen_kind gen_kinds[GEN_N_KINDS] = {
 		   rail_options, COUNT_OF(rail_options) },
 	[THREE_TIER] = { "three-tier", "access, aggregation and core",
 			 three_tier_options, COUNT_OF(three_tier_options) },
+	[TORUS] = { "torus",
+		    "a torus of two or three dimensions, hosts at its switches",
+		    torus_options, COUNT_OF(torus_options) },
+	[RING] = { "ring", "a ring of switches, hosts at each", ring_options,
+		   COUNT_OF(ring_options) },
+	[DRAGONFLY] = { "dragonfly",
+			"groups of routers, each with cables to all others",
+			dragonfly_options, COUNT_OF(dragonfly_options) },
 };
 
 const struct gen_kind *
@@ -137,8 +215,8 @@ gen_find_kind(const char *name, struct err *err)
 		names[i] = gen_kinds[i].name;
 	}
 	err_set(err, NULL, 0, 0,
-		"unknown kind '%s', expected leaf-spine, fat-tree, rail-optimized or "
-		"three-tier",
+		"unknown kind '%s', expected leaf-spine, fat-tree, rail-optimized, "
+		"three-tier, torus, ring or dragonfly",
 		name);
 	if (err)
 		err_suggest(err, name, names);
@@ -146,15 +224,49 @@ gen_find_kind(const char *name, struct err *err)
 }
 
 int
+gen_parse_dims(const struct gen_option *option, const char *text, double *ret_value,
+	       struct err *err)
+{
+	struct topo_routing torus;
+	double value = 0;
+
+	if (topo_torus_parse(text, &torus) < 0)
+		return err_set(err, NULL, 0, 0,
+			       "--%s is '%s', expected 1 to %d sizes such as 8x8x4",
+			       option->name, text, TOPO_MAX_DIMS);
+	for (uint32_t i = torus.n_dims; i-- > 0;) {
+		if (torus.dims[i] >= GEN_MAX_DIM)
+			return err_set(err, NULL, 0, 0,
+				       "--%s has the size %u, expected at most %d",
+				       option->name, torus.dims[i], GEN_MAX_DIM - 1);
+		value = value * GEN_MAX_DIM + torus.dims[i];
+	}
+	*ret_value = value;
+	return 0;
+}
+
+/* The sizes of a value of GEN_DIMS, which may be any number. */
+static void
+take_dims(double value, void *member)
+{
+	uint32_t dims[TOPO_MAX_DIMS];
+
+	if (!(value >= 0 && value < 9e15))
+		value = 0;
+	for (int i = 0; i < TOPO_MAX_DIMS; i++) {
+		dims[i] = (uint32_t)fmod(value, GEN_MAX_DIM);
+		value = floor(value / GEN_MAX_DIM);
+	}
+	memcpy(member, dims, sizeof dims);
+}
+
+int
 gen_build(const struct gen_kind *kind, const double *values, struct topo **ret_topo,
 	  struct err *err)
 {
-	union {
-		struct gen_leaf_spine leaf_spine;
-		struct gen_fat_tree fat_tree;
-		struct gen_rail rail;
-		struct gen_three_tier three_tier;
-	} options;
+	struct options options;
+	struct topo *topo;
+	int r;
 
 	memset(&options, 0, sizeof options);
 	for (size_t i = 0; i < kind->n_options; i++) {
@@ -167,6 +279,10 @@ gen_build(const struct gen_kind *kind, const double *values, struct topo **ret_t
 			return err_set(err, NULL, 0, 0, "a %s needs --%s %s: %s",
 				       kind->name, option->name, option->argument,
 				       option->help);
+		if (option->type == GEN_DIMS) {
+			take_dims(value, member);
+			continue;
+		}
 		if (option->type == GEN_WORD) {
 			count = value > 0 ? (uint32_t)value - 1 : 0;
 			memcpy(member, &count, sizeof count);
@@ -190,14 +306,24 @@ gen_build(const struct gen_kind *kind, const double *values, struct topo **ret_t
 	}
 	switch (kind - gen_kinds) {
 	case LEAF_SPINE:
-		return gen_leaf_spine(&options.leaf_spine, ret_topo, err);
+		r = gen_leaf_spine(&options.kind.leaf_spine, &topo, err);
+		break;
 	case FAT_TREE:
-		return gen_fat_tree(&options.fat_tree, ret_topo, err);
+		r = gen_fat_tree(&options.kind.fat_tree, &topo, err);
+		break;
 	case RAIL:
-		return gen_rail(&options.rail, ret_topo, err);
+		r = gen_rail(&options.kind.rail, &topo, err);
+		break;
+	case THREE_TIER:
+		r = gen_three_tier(&options.kind.three_tier, &topo, err);
+		break;
+	case DRAGONFLY:
+		r = gen_dragonfly(&options.kind.dragonfly, &topo, err);
+		break;
 	default:
-		return gen_three_tier(&options.three_tier, ret_topo, err);
+		r = gen_torus(&options.kind.torus, &topo, err);
 	}
+	return r < 0 ? r : gen_scale_up(topo, &options.scale_up, ret_topo, err);
 }
 
 static int
@@ -264,6 +390,8 @@ read_option(const struct gen_kind *kind, char *word, char **words, double *value
 		return err_set(err, NULL, 0, 0, "%s has no value", word);
 	if (values[i] != 0)
 		return err_set(err, NULL, 0, 0, "%s is given twice", word);
+	if (kind->options[i].type == GEN_DIMS)
+		return gen_parse_dims(&kind->options[i], value, &values[i], err);
 	if (kind->options[i].type == GEN_WORD)
 		return read_word(&kind->options[i], value, &values[i], err);
 	if (units_parse_ratio(value, &values[i]) < 0 ||

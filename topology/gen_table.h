@@ -21,6 +21,7 @@ enum gen_type {
 	GEN_GBPS,  /* A rate in Gb/s, above 0. */
 	GEN_RATIO, /* Above 0; also written "2:1". */
 	GEN_WORD,  /* One of 'words'. */
+	GEN_DIMS,  /* "8", "8x8" or "8x8x4". */
 };
 
 struct gen_option {
@@ -40,7 +41,10 @@ struct gen_kind {
 	size_t n_options; /* At most GEN_MAX_OPTIONS. */
 };
 
-#define GEN_N_KINDS 4
+#define GEN_N_KINDS 7
+
+/* A value of GEN_DIMS is size 0 + GEN_MAX_DIM * (size 1 + GEN_MAX_DIM * size 2). */
+#define GEN_MAX_DIM 131072 /* More than any size. */
 
 extern const struct gen_kind gen_kinds[GEN_N_KINDS];
 
@@ -54,6 +58,10 @@ const struct gen_kind *gen_find_kind(const char *name, struct err *err);
  */
 int gen_build(const struct gen_kind *kind, const double *values, struct topo **ret_topo,
 	      struct err *err);
+
+/* Reads a value of GEN_DIMS.  Returns 0 or -EINVAL with 'err' filled. */
+int gen_parse_dims(const struct gen_option *option, const char *text, double *ret_value,
+		   struct err *err);
 
 /*
  * Makes a fabric from words separated by blanks: a kind, then options as

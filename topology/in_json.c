@@ -13,7 +13,9 @@
 #include "lib/base/json.h"
 #include "lib/base/vec.h"
 #include "lib/base/words.h"
+#include "topology/json_routing.h"
 #include "topology/read.h"
+#include "topology/routing.h"
 #include "topology/topo.h"
 
 /* With more faults than this, the file is rejected. */
@@ -28,6 +30,9 @@ struct reader {
 	const struct json *switches, *hosts, *cables; /* Arrays. */
 	const struct json *tiers[TOPO_MAX_TIER + 1]; /* By tier: its object, or NULL. */
 	bool has_switch[TOPO_MAX_TIER + 1];          /* By tier. */
+	uint32_t n_hosts, n_switches, n_upper;       /* Upper: above tier 1. */
+	bool has_scale_up; /* A switch is one of a scale-up domain. */
+	struct topo_routing routing;
 	size_t n_duplicates;
 	struct err *err;
 };
@@ -145,7 +150,9 @@ static int
 read_node(struct reader *rd, const struct json *item, bool is_host)
 {
 	static const char *const host_keys[] = { "name", "slots", NULL };
-	static const char *const switch_keys[] = { "name", "tier", "addresses", NULL };
+	static const char *const switch_keys[] = { "name", "tier", "scale_up",
+						   "addresses", NULL };
+	bool is_scale_up = false;
 	int64_t n_slots = rd->opts && rd->opts->n_slots ? rd->opts->n_slots : 1;
 	int64_t tier = 1;
 	const char *name;
@@ -160,8 +167,13 @@ read_node(struct reader *rd, const struct json *item, bool is_host)
 	    (is_host && json_opt_int(rd->doc, item, "slots", 0, TOPO_MAX_SLOTS,
 				     &n_slots, rd->err) < 0) ||
 	    (!is_host &&
-	     json_get_int(rd->doc, item, "tier", 1, TOPO_MAX_TIER, &tier, rd->err) < 0))
+	     (json_get_int(rd->doc, item, "tier", 1, TOPO_MAX_TIER, &tier, rd->err) <
+		      0 ||
+	      json_opt_bool(rd->doc, item, "scale_up", &is_scale_up, rd->err) < 0)))
 		return -EINVAL;
+	if (is_scale_up && tier != 1)
+		return json_fail(rd->doc, item, rd->err,
+				 "a switch with 'scale_up' is of tier 1");
 	if (is_host)
 		r = topo_builder_host(rd->builder, name, (uint32_t)n_slots, &node);
 	else
@@ -182,7 +194,15 @@ read_node(struct reader *rd, const struct json *item, bool is_host)
 			"'%s' is not a valid name, expected 1 to %d letters, digits and "
 			"\"._-/+@\"",
 			name, TOPO_MAX_NAME);
-	return r < 0 || is_host ? r : read_addresses(rd, item, node);
+	if (r < 0)
+		return r;
+	if (is_scale_up)
+		topo_builder_scale_up(rd->builder, node);
+	rd->has_scale_up |= is_scale_up;
+	rd->n_hosts += is_host;
+	rd->n_switches += !is_host;
+	rd->n_upper += !is_host && tier > 1;
+	return is_host ? 0 : read_addresses(rd, item, node);
 }
 
 static int
@@ -233,6 +253,25 @@ read_tier(struct reader *rd, const struct json *item)
 	rd->tiers[tier] = item;
 	return topo_builder_balance(rd->builder, (uint32_t)tier,
 				    (enum topo_balance)balance);
+}
+
+/* Reads how paths are found; the switches are known. */
+static int
+read_routing(struct reader *rd, const struct json *value)
+{
+	if (topo_json_routing_read(rd->doc, value, rd->n_switches, rd->n_upper,
+				   &rd->routing, rd->err) < 0)
+		return -EINVAL;
+	if (rd->has_scale_up && rd->routing.method != TOPO_UP_DOWN)
+		return json_fail(rd->doc, value, rd->err,
+				 "a %s has no switches with 'scale_up'",
+				 topo_method_names[rd->routing.method]);
+	for (uint32_t t = 1; rd->routing.is_valiant && t <= TOPO_MAX_TIER; t++) {
+		if (topo_builder_tier_balance(rd->builder, t) != TOPO_BALANCE_HASH)
+			return json_fail(rd->doc, value, rd->err,
+					 "with 'valiant' switches must hash");
+	}
+	return topo_builder_routing(rd->builder, &rd->routing);
 }
 
 /* Reports an unknown node, with a suggestion. */
@@ -344,6 +383,15 @@ read_cable(struct reader *rd, const struct json *item)
 	if (a.node == b.node)
 		return json_fail(rd->doc, item, rd->err,
 				 "both ends are at the same node");
+	/* Hosts come first: switch number i is node n_hosts + i. */
+	if (a.node >= rd->n_hosts && b.node >= rd->n_hosts &&
+	    !topo_routing_allows(&rd->routing, a.node - rd->n_hosts,
+				 b.node - rd->n_hosts))
+		return json_fail(
+			rd->doc, item, rd->err,
+			"these switches are no neighbors in the torus, whose "
+			"switches are in the order of 'switches', the first of "
+			"'dims' counting fastest");
 	forth_bps = round(gbps * 1e9);
 	back_bps = is_one_way ? 0 : round(back_gbps * 1e9);
 	r = topo_builder_cable(rd->builder, a.node, a.port, b.node, b.port, forth_bps,
@@ -354,15 +402,18 @@ read_cable(struct reader *rd, const struct json *item)
 		json_fail(rd->doc, item, rd->err, "more than %d cables",
 			  TOPO_MAX_LINKS / 2);
 	else if (r < 0)
-		json_fail(rd->doc, item, rd->err, "this cable cannot be");
+		json_fail(rd->doc, item, rd->err, "this cable cannot be%s",
+			  rd->has_scale_up ? "; a switch with 'scale_up' has cables to "
+					     "hosts only"
+					   : "");
 	return r;
 }
 
 static int
 read_document(struct reader *rd)
 {
-	static const char *const keys[] = { "schema", "name",   "switches", "tiers",
-					    "hosts",  "cables", NULL };
+	static const char *const keys[] = { "schema",  "name",  "switches", "tiers",
+					    "routing", "hosts", "cables",   NULL };
 	const struct json *root = json_root(rd->doc), *tiers = NULL;
 	const char *name = "";
 	size_t n;
@@ -388,6 +439,8 @@ read_document(struct reader *rd)
 	for (const struct json *item = tiers ? json_first(tiers) : NULL; r == 0 && item;
 	     item = json_next(item))
 		r = read_tier(rd, item);
+	if (r == 0 && json_find(root, "routing"))
+		r = read_routing(rd, json_find(root, "routing"));
 	for (const struct json *item = json_first(rd->cables); r == 0 && item;
 	     item = json_next(item))
 		r = read_cable(rd, item);

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * in_lldp.c - the reader of lldpcli's json0.
+ * in_lldp.c - the reader of lldpcli's json0 and json.
  *
  *	{"lldp":[{"interface":[{"name":"e0","via":"LLDP",
  *	   "chassis":[{"id":[{"type":"mac","value":...}],"name":[{"value":"leaf0"}]}],
  *	   "port":[{"id":[{"type":"ifname","value":"swp1"}],"descr":[{"value":...}],
  *	      "auto-negotiation":[{"current":[{"value":"10GbaseT - ..."}]}]}]}]}]}
+ *
+ * and in json, which has no arrays of one, no objects of one text, and names as keys
+ *
+ *	{"lldp":{"interface":{"e0":{"via":"LLDP",
+ *	   "chassis":{"leaf0":{"id":{"type":"mac","value":...}}},
+ *	   "port":{"id":{"type":"ifname","value":"swp1"},"descr":...,
+ *	      "auto-negotiation":{"current":"10GbaseT - ..."}}}}}}
  *
  * Keys beyond these are many, differ by version and are passed over.
  */
@@ -39,28 +46,89 @@ lldp_mau_bps(const char *mau)
 	return value <= TOPO_MAX_BPS ? value : 0;
 }
 
-/* The first element of the array 'key' of 'object'; NULL if there is none. */
+/* The first of the elements of an array, or the value itself: json has no arrays of one. */
 static const struct json *
-first_of(const struct reader *rd, const struct json *object, const char *key)
+first_in(const struct json *value)
 {
-	const struct json *array;
-	size_t n;
-
-	if (!object || json_get_array(rd->doc, object, key, &array, &n, NULL) < 0 || !n)
-		return NULL;
-	return json_first(array);
+	return value && json_kind(value) == JSON_ARRAY ? json_first(value) : value;
 }
 
-/* "value" of the first element of the array 'key'; NULL if there is none. */
-static const char *
-value_of(const struct reader *rd, const struct json *object, const char *key)
+static bool
+is_object(const struct json *value)
 {
-	const struct json *first = first_of(rd, object, key);
+	return value && json_kind(value) == JSON_OBJECT;
+}
+
+/* The first value of 'key' of 'object', which may be none; NULL if there is none. */
+static const struct json *
+first_of(const struct json *object, const char *key)
+{
+	return is_object(object) ? first_in(json_find(object, key)) : NULL;
+}
+
+/* The first text of 'key': json0 has it in an object; NULL if there is none. */
+static const char *
+value_of(const struct json *object, const char *key)
+{
+	const struct json *first = first_of(object, key);
 	const char *value;
 
-	if (!first || json_get_str(rd->doc, first, "value", &value, NULL) < 0)
+	if (is_object(first))
+		first = json_find(first, "value");
+	value = first ? json_string(first) : NULL;
+	return value && *value ? value : NULL;
+}
+
+/*
+ * Follows an object to the one that it names, if it does: {"e0":{...}} of json.  Returns
+ * the name, or NULL.
+ */
+static const char *
+unwrap(const struct json **object)
+{
+	const struct json *inner = is_object(*object) ? json_first(*object) : NULL;
+
+	if (!is_object(inner) || json_next(inner))
 		return NULL;
-	return *value ? value : NULL;
+	*object = inner;
+	return json_key(inner);
+}
+
+/* The name of a neighbor, or its id; NULL if it has neither.  Follows json's name. */
+static const char *
+chassis_name(const struct json **chassis)
+{
+	const char *name = NULL;
+
+	if (is_object(*chassis) && !json_find(*chassis, "id"))
+		name = unwrap(chassis);
+	if (!name || !*name)
+		name = value_of(*chassis, "name");
+	return name ? name : value_of(*chassis, "id");
+}
+
+/* From "capability":[{"type":"Bridge","enabled":true}], which lists what it could be. */
+static enum observed_role
+chassis_role(const struct reader *rd, const struct json *chassis)
+{
+	const struct json *list =
+		is_object(chassis) ? json_find(chassis, "capability") : NULL;
+	bool is_array = list && json_kind(list) == JSON_ARRAY;
+	enum observed_role role = OBSERVED_ROLE_UNKNOWN;
+
+	for (const struct json *item = first_in(list); is_object(item);
+	     item = is_array ? json_next(item) : NULL) {
+		const char *type = value_of(item, "type");
+		bool is_enabled = false;
+
+		if (role == OBSERVED_ROLE_UNKNOWN)
+			role = OBSERVED_ROLE_END;
+		(void)json_opt_bool(rd->doc, item, "enabled", &is_enabled, NULL);
+		if (type && is_enabled &&
+		    (strcmp(type, "Bridge") == 0 || strcmp(type, "Router") == 0))
+			role = OBSERVED_ROLE_BRIDGE;
+	}
+	return role;
 }
 
 /* One neighbor of one interface. */
@@ -68,19 +136,19 @@ static int
 read_interface(struct reader *rd, const struct json *item)
 {
 	const struct json *chassis, *port;
-	const char *name, *node, *id, *descr, *mau;
+	const char *name = NULL, *node, *id, *descr, *mau;
 	struct observed_port *at;
 
-	if (json_as_object(rd->doc, item, rd->err) < 0 ||
-	    json_get_str(rd->doc, item, "name", &name, rd->err) < 0)
+	if (json_as_object(rd->doc, item, rd->err) < 0)
+		return -EINVAL;
+	if (!json_find(item, "name"))
+		name = unwrap(&item);
+	if (!name && json_get_str(rd->doc, item, "name", &name, rd->err) < 0)
 		return -EINVAL;
 	if (!*name)
 		return json_fail(rd->doc, item, rd->err, "'name' is empty");
-	chassis = first_of(rd, item, "chassis");
-	port = first_of(rd, item, "port");
-	node = value_of(rd, chassis, "name");
-	if (!node)
-		node = value_of(rd, chassis, "id");
+	chassis = first_of(item, "chassis");
+	node = chassis_name(&chassis);
 	if (!node)
 		return json_fail(
 			rd->doc, item, rd->err,
@@ -88,37 +156,40 @@ read_interface(struct reader *rd, const struct json *item)
 			"expected the text of 'lldpcli -f json0 show neighbors "
 			"details'",
 			name);
-	id = value_of(rd, port, "id");
-	descr = value_of(rd, port, "descr");
-	mau = value_of(rd, first_of(rd, port, "auto-negotiation"), "current");
+	port = first_of(item, "port");
+	id = value_of(port, "id");
+	descr = value_of(port, "descr");
+	mau = value_of(first_of(port, "auto-negotiation"), "current");
 	at = observed_node_port(rd->report, name);
 	if (!at)
 		return json_fail(rd->doc, item, rd->err, "more than %d interfaces",
 				 OBSERVED_MAX_PORTS);
 	/* More neighbors than a port keeps: a hub.  Keeps the first ones. */
-	(void)observed_port_add(at, node, id, descr, mau ? lldp_mau_bps(mau) : 0);
+	(void)observed_port_add(at, node, id, descr, mau ? lldp_mau_bps(mau) : 0,
+				chassis_role(rd, chassis));
 	return 0;
+}
+
+/* Calls 'read' for each element of an array, or for the value itself. */
+static int
+for_each(struct reader *rd, const struct json *value,
+	 int (*read)(struct reader *rd, const struct json *item))
+{
+	bool is_array = value && json_kind(value) == JSON_ARRAY;
+	int r = 0;
+
+	for (const struct json *item = first_in(value); item && r == 0;
+	     item = is_array ? json_next(item) : NULL)
+		r = read(rd, item);
+	return r;
 }
 
 static int
 read_interfaces(struct reader *rd, const struct json *lldp)
 {
-	const struct json *interfaces = NULL;
-	size_t n;
-
-	if (json_as_object(rd->doc, lldp, rd->err) < 0 ||
-	    json_opt_array(rd->doc, lldp, "interface", &interfaces, &n, rd->err) < 0)
+	if (json_as_object(rd->doc, lldp, rd->err) < 0)
 		return -EINVAL;
-	if (!interfaces)
-		return 0;
-	for (const struct json *item = json_first(interfaces); item;
-	     item = json_next(item)) {
-		int r = read_interface(rd, item);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	return for_each(rd, json_find(lldp, "interface"), read_interface);
 }
 
 int
@@ -126,24 +197,20 @@ lldp_read_value(const struct json_doc *doc, const struct json *value,
 		struct observed_node *report, struct err *err)
 {
 	struct reader rd = { .doc = doc, .report = report, .err = err };
-	const struct json *list;
-	size_t n;
+	const struct json *lldp;
+	int r;
 
 	if (json_as_object(doc, value, err) < 0)
 		return -EINVAL;
-	if (json_get_array(doc, value, "lldp", &list, &n, err) < 0) {
-		err_append(err, "; is this the text of 'lldpcli -f json0'? "
-				"(-f json has another shape)");
-		return -EINVAL;
-	}
-	for (const struct json *item = json_first(list); item; item = json_next(item)) {
-		int r = read_interfaces(&rd, item);
-
-		if (r < 0)
-			return r;
-	}
-	report->has_neighbours = true;
-	return 0;
+	lldp = json_find(value, "lldp");
+	if (!lldp)
+		return json_fail(doc, value, err,
+				 "key 'lldp' is missing here; expected the text of "
+				 "'lldpcli -f json0 show neighbors details'");
+	r = for_each(&rd, lldp, read_interfaces);
+	if (r == 0)
+		report->has_neighbours = true;
+	return r;
 }
 
 int

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * in_lldp.h - a reader of lldpd's neighbors, as 'lldpcli -f json0 show neighbors
- * details' prints them
+ * details' prints them, or with -f json
  *
  * Of lldpcli's formats only json0 has the same shape for none, one and many neighbors:
  * everything is an array.  The text does not name the host that it is from.
@@ -25,7 +25,7 @@ struct observed_node;
 int lldp_read(const char *file, const char *text, size_t length,
 	      struct observed_node *report, struct err *err);
 
-/* The same of a value within a document: an object with the array "lldp". */
+/* The same of a value within a document: an object with the key "lldp". */
 int lldp_read_value(const struct json_doc *doc, const struct json *value,
 		    struct observed_node *report, struct err *err);
 

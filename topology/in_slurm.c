@@ -153,7 +153,8 @@ read_pair(struct slurm *s, struct slurm_switch *sw)
 
 /*
  * Reduces the output of 'scontrol show topology' to that of topology.conf: it also
- * prints a level, all nodes below a switch, and the speed 1 where none was given.
+ * prints a level, all nodes below a switch, and the speed 1 where none was given, or 0
+ * where it read topology.yaml.
  */
 static void
 take_printed(struct slurm_switch *sw)
@@ -165,7 +166,8 @@ take_printed(struct slurm_switch *sw)
 		sw->values[SLURM_KEY_NODES] = NULL;
 	}
 	if (sw->values[SLURM_KEY_LINK_SPEED] &&
-	    strcmp(sw->values[SLURM_KEY_LINK_SPEED], "1") == 0) {
+	    (strcmp(sw->values[SLURM_KEY_LINK_SPEED], "1") == 0 ||
+	     strcmp(sw->values[SLURM_KEY_LINK_SPEED], "0") == 0)) {
 		free(sw->values[SLURM_KEY_LINK_SPEED]);
 		sw->values[SLURM_KEY_LINK_SPEED] = NULL;
 	}

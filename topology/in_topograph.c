@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * in_topograph.c - the reader of files of NVIDIA's topograph, and of its models.
+ * in_topograph.c - the reader of Slurm's topology.yaml, and of files and models of
+ * NVIDIA's topograph, which writes that, too.
  *
  * Four forms (github.com/NVIDIA/topograph, docs/engines and docs/modeling.md):
  *
@@ -17,6 +18,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/base/err.h"
 #include "lib/base/json.h"
@@ -24,7 +26,7 @@
 #include "lib/base/strtab.h"
 #include "lib/base/vec.h"
 #include "lib/base/yaml.h"
-#include "topology/read.h"
+#include "topology/read_priv.h"
 #include "topology/topo.h"
 
 #define MAX_LAYERS TOPO_MAX_TIER
@@ -34,6 +36,7 @@ struct reader {
 	struct strbuf conf;         /* Builds the text of a topology.conf. */
 	/* By line of 'conf': the switch; borrowed.  Empty for the graph engine. */
 	VEC(const struct json *) switches;
+	const struct topo_read_opts *opts; /* Borrowed; may be NULL. */
 	struct err *err;
 };
 
@@ -62,16 +65,25 @@ add_names(struct reader *rd, const struct json *scalar, bool is_first)
 	return 0;
 }
 
+/* True for {}, [] and no value: 'scontrol show topoconf' prints keys without values. */
+static bool
+is_empty(const struct json *value)
+{
+	if (json_kind(value) == JSON_STRING)
+		return !*json_string(value);
+	return !json_first(value);
+}
+
 /* " KEY=a,b" of a scalar or a sequence; nothing for an empty one. */
 static int
 add_pair(struct reader *rd, const char *key, const struct json *value)
 {
 	int r = 0;
 
+	if (is_empty(value))
+		return 0;
 	if (json_kind(value) == JSON_OBJECT)
 		return json_fail(rd->doc, value, rd->err, "expected a list of names");
-	if (json_kind(value) == JSON_ARRAY && !json_first(value))
-		return 0;
 	strbuf_printf(&rd->conf, " %s=", key);
 	if (json_kind(value) == JSON_STRING)
 		return add_names(rd, value, true);
@@ -153,46 +165,108 @@ add_tree(struct reader *rd, const struct json *tree)
 	return r;
 }
 
-/* The tree of a topology.yaml that is used, or NULL. */
+/* A boolean of Slurm. */
+static bool
+is_true(const struct json *value)
+{
+	static const char *const words[] = { "true", "yes", "on", "1" };
+	const char *text = value ? json_string(value) : NULL;
+
+	for (size_t i = 0; text && i < sizeof words / sizeof *words; i++)
+		if (strcasecmp(text, words[i]) == 0)
+			return true;
+	return false;
+}
+
+/* The key of what a topology is, such as "tree"; NULL: none. */
+static const char *
+kind_of(const struct json *topology)
+{
+	for (const struct json *at = json_first(topology); at; at = json_next(at))
+		if (strcmp(json_key(at), "topology") != 0 &&
+		    strcmp(json_key(at), "cluster_default") != 0 && !is_empty(at))
+			return json_key(at);
+	return NULL;
+}
+
+static const char *
+name_of(const struct json *topology)
+{
+	const struct json *name = json_find(topology, "topology");
+
+	return name && json_string(name) ? json_string(name) : "?";
+}
+
+/* The topology with the tree that is used, or NULL. */
 static const struct json *
 find_tree(const struct json *topologies)
 {
 	const struct json *found = NULL;
 
 	for (const struct json *at = json_first(topologies); at; at = json_next(at)) {
-		const struct json *tree, *is_default;
+		const struct json *tree =
+			json_kind(at) == JSON_OBJECT ? json_find(at, "tree") : NULL;
 
-		if (json_kind(at) != JSON_OBJECT)
-			continue;
-		tree = json_find(at, "tree");
-		is_default = json_find(at, "cluster_default");
-		if (!tree || json_kind(tree) != JSON_OBJECT)
+		if (!tree || json_kind(tree) != JSON_OBJECT || is_empty(tree))
 			continue;
 		if (!found)
-			found = tree;
-		if (is_default && json_string(is_default) &&
-		    strcmp(json_string(is_default), "true") == 0)
-			return tree;
+			found = at;
+		if (is_true(json_find(at, "cluster_default")))
+			return at;
 	}
 	return found;
+}
+
+/* Tells which topology is used, if there are others. */
+static void
+note_others(const struct reader *rd, const struct json *topologies,
+	    const struct json *used)
+{
+	struct strbuf others = STRBUF_EMPTY;
+
+	for (const struct json *at = json_first(topologies); at; at = json_next(at)) {
+		const char *kind = json_kind(at) == JSON_OBJECT ? kind_of(at) : NULL;
+
+		if (at == used)
+			continue;
+		strbuf_printf(&others, "%s'%.64s' (%.32s)", others.length ? ", " : "",
+			      json_kind(at) == JSON_OBJECT ? name_of(at) : "?",
+			      kind ? kind : "?");
+	}
+	if (others.length)
+		topo_note(rd->opts, "topology '%.64s' is used; left out: %s",
+			  name_of(used), others.text);
+	strbuf_free(&others);
+}
+
+/* Slurm's topology.yaml. */
+static int
+add_topologies(struct reader *rd, const char *file, const struct json *root)
+{
+	const struct json *used = find_tree(root);
+
+	if (!used)
+		return err_set(rd->err, file, 0, 0,
+			       "has no tree of switches: expected a topology with "
+			       "\"tree\"; blocks say nothing of the network's cables");
+	note_others(rd, root, used);
+	return add_tree(rd, json_find(used, "tree"));
 }
 
 static int
 read_yaml(struct reader *rd, const char *file, const struct json *root)
 {
-	const struct json *switches = NULL, *tree = NULL;
+	const struct json *switches = NULL;
 
 	if (json_next(root))
 		return json_fail(rd->doc, json_next(root), rd->err,
 				 "a second document is not read");
 	if (json_kind(root) == JSON_ARRAY)
-		tree = find_tree(root);
-	else if (json_kind(root) == JSON_OBJECT)
+		return add_topologies(rd, file, root);
+	if (json_kind(root) == JSON_OBJECT)
 		switches = json_find(root, "switches");
 	if (switches && json_kind(switches) == JSON_OBJECT)
 		return add_model(rd, switches);
-	if (tree)
-		return add_tree(rd, tree);
 	return err_set(rd->err, file, 0, 0,
 		       "has no tree of switches: expected a topology.yaml with "
 		       "\"tree\", or a model with \"switches\"; blocks say nothing "
@@ -323,7 +397,7 @@ topo_topograph_read(const char *file, const char *text, size_t length,
 		    const struct topo_read_opts *opts, struct topo **ret_topo,
 		    struct err *err)
 {
-	struct reader rd = { .conf = STRBUF_EMPTY, .err = err };
+	struct reader rd = { .conf = STRBUF_EMPTY, .opts = opts, .err = err };
 	size_t blanks = strspn(text, " \t\r\n");
 	bool is_json = blanks < length && text[blanks] == '{';
 	struct json_doc *doc;

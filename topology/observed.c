@@ -106,9 +106,9 @@ compare_neighbours(const struct observed_neighbour *a,
 
 int
 observed_port_add(struct observed_port *port, const char *node, const char *peer_port,
-		  const char *alias, double bps)
+		  const char *alias, double bps, enum observed_role role)
 {
-	struct observed_neighbour new = { .bps = bps };
+	struct observed_neighbour new = { .bps = bps, .role = role };
 	size_t i = 0;
 
 	observed_copy_name(new.node, node);
@@ -136,6 +136,21 @@ observed_port_add(struct observed_port *port, const char *node, const char *peer
 		(port->neighbours.n - 1 - i) * sizeof new);
 	port->neighbours.items[i] = new;
 	return 0;
+}
+
+const char *
+observed_peer_port(const struct observed_neighbour *peer,
+		   const struct observed_node *own)
+{
+	if (!peer->alias[0])
+		return peer->port;
+	if (!peer->port[0])
+		return peer->alias;
+	if (own && observed_node_find_port(own, peer->port))
+		return peer->port;
+	if (own && observed_node_find_port(own, peer->alias))
+		return peer->alias;
+	return strchr(peer->port, ':') ? peer->alias : peer->port;
 }
 
 /* ----All reports ------------------------------------------------------------------ */

@@ -37,6 +37,14 @@ enum observed_state {
 /* "unknown", "up", "down"; NULL-terminated. */
 extern const char *const observed_state_names[N_OBSERVED_STATES + 1];
 
+/* What a neighbor says of itself. */
+enum observed_role {
+	OBSERVED_ROLE_UNKNOWN,
+	OBSERVED_ROLE_END,    /* It forwards nothing. */
+	OBSERVED_ROLE_BRIDGE, /* It bridges or routes, as switches and hosts with
+			       * containers do. */
+};
+
 /* The port at the other end. */
 struct observed_neighbour {
 	char node[TOPO_MAX_NAME + 1];  /* System name; without one the chassis id. */
@@ -44,6 +52,7 @@ struct observed_neighbour {
 	char alias[TOPO_MAX_NAME + 1]; /* Port description; often the name of the
 					* interface where the id is its address. */
 	double bps;                    /* Reported speed of its port; 0: unknown. */
+	enum observed_role role;       /* Not in JSON; ignored by comparisons. */
 };
 
 struct observed_port {
@@ -77,7 +86,16 @@ const struct observed_port *observed_node_find_port(const struct observed_node *
 						    const char *name);
 /* Adds a neighbor, once; 'peer_port' and 'alias' may be NULL.  0 or -E2BIG. */
 int observed_port_add(struct observed_port *port, const char *node,
-		      const char *peer_port, const char *alias, double bps);
+		      const char *peer_port, const char *alias, double bps,
+		      enum observed_role role);
+
+/*
+ * The most likely name of the neighbor's port: one that its own report 'own' (NULL:
+ * none) has, or the description if the id is an address.  Borrowed from 'peer'; empty
+ * if it has neither.
+ */
+const char *observed_peer_port(const struct observed_neighbour *peer,
+			       const struct observed_node *own);
 
 /* Copies 'from' as a name, truncated and printable. */
 void observed_copy_name(char to[TOPO_MAX_NAME + 1], const char *from);

@@ -91,7 +91,8 @@ read_neighbour(const struct json_doc *doc, const struct json *value,
 		return -EINVAL;
 	if (!*node)
 		return json_fail(doc, value, err, "'node' is empty");
-	(void)observed_port_add(port, node, peer_port, alias, gbps * 1e9);
+	(void)observed_port_add(port, node, peer_port, alias, gbps * 1e9,
+				OBSERVED_ROLE_UNKNOWN);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "lib/base/jsonw.h"
 #include "lib/base/strbuf.h"
 #include "topology/address_table.h"
+#include "topology/json_routing.h"
 #include "topology/topo.h"
 #include "topology/write.h"
 
@@ -101,12 +102,16 @@ topo_json_write(const struct topo *topo, FILE *out)
 				jsonw_int(&w, "slots", node->n_slots);
 			else
 				jsonw_int(&w, "tier", node->tier);
+			if (node->is_scale_up)
+				jsonw_bool(&w, "scale_up", true);
 			write_addresses(&w, topo, i);
 			jsonw_end(&w);
 		}
 		jsonw_end(&w);
 		if (!is_host)
 			write_tiers(&w, topo);
+		if (!is_host)
+			topo_json_routing_write(topo_routing(topo), &w);
 	}
 	jsonw_array(&w, "cables");
 	for (uint32_t i = 0; i < topo_n_links(topo); i++) {

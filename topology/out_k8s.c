@@ -83,11 +83,6 @@ name_domains(const struct topo *topo, const struct topo_domains *domains,
 	return r;
 }
 
-/* The contents of each domain: hosts by number, then domains. */
-struct contents {
-	VEC(uint32_t) hosts, domains;
-};
-
 static void
 write_member(FILE *out, const char *type, const char *name)
 {
@@ -101,7 +96,7 @@ write_member(FILE *out, const char *type, const char *name)
 
 static void
 write_hypernode(const struct topo *topo, const struct topo_domain *domain,
-		const char *name, const struct contents *inside,
+		const char *name, const struct topo_members *inside,
 		const struct strtab *names, FILE *out)
 {
 	const char *text = topo_node(topo, domain->node)->name;
@@ -131,29 +126,20 @@ static void
 write_hypernodes(const struct topo *topo, const struct topo_domains *domains,
 		 const struct strtab *names, FILE *out)
 {
-	struct contents *inside = xcalloc(domains->n + 1, sizeof *inside);
+	struct topo_members *members = topo_members_new(topo, domains);
 	bool is_first = true;
 
-	for (uint32_t i = 0; i < topo_n_hosts(topo); i++)
-		if (domains->of_host[i] != TOPO_NONE)
-			vec_push(&inside[domains->of_host[i]].hosts, i);
 	for (uint32_t i = 0; i < domains->n; i++) {
-		struct contents *mine = &inside[i];
-
 		/* Domains without hosts are left out. */
-		if (!mine->hosts.n && !mine->domains.n)
+		if (!members[i].hosts.n && !members[i].domains.n)
 			continue;
-		if (domains->items[i].parent != TOPO_NONE)
-			vec_push(&inside[domains->items[i].parent].domains, i);
 		if (!is_first)
 			fputs("---\n", out);
 		is_first = false;
-		write_hypernode(topo, &domains->items[i], strtab_name(names, i), mine,
-				names, out);
-		vec_free(&mine->hosts);
-		vec_free(&mine->domains);
+		write_hypernode(topo, &domains->items[i], strtab_name(names, i),
+				&members[i], names, out);
 	}
-	free(inside);
+	topo_members_free(members, domains->n);
 }
 
 int

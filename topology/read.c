@@ -10,11 +10,11 @@
 
 const char *const topo_format_names[] = { "json",      "slurm",     "ibnetdiscover",
 					  "topograph", "k8s-nodes", "hypernodes",
-					  NULL };
+					  "lingjun",   "lldp",      NULL };
 
-#define WANTED                                                              \
-	"our JSON, Slurm's topology.conf, the text of ibnetdiscover, what " \
-	"topograph writes, or Nodes or HyperNodes of Kubernetes"
+#define WANTED                                                                          \
+	"our JSON, Slurm's topology.conf or topology.yaml, the text of ibnetdiscover, " \
+	"what topograph writes, Nodes or HyperNodes of Kubernetes, or topo.csv of Lingjun"
 
 static bool
 starts_with(const char *text, size_t length, const char *word)
@@ -33,6 +33,8 @@ guess_json(const char *text, size_t length)
 {
 	if (has(text, length, "\"schema\""))
 		return TOPO_FORMAT_JSON;
+	if (has(text, length, "\"lldp\""))
+		return TOPO_FORMAT_LLDP;
 	if (has(text, length, "\"items\"") && has(text, length, "\"metadata\""))
 		return has(text, length, "\"HyperNode\"") ||
 				       has(text, length, "\"HyperNodeList\"")
@@ -70,8 +72,11 @@ guess_format(const char *text, size_t length)
 	if (starts_with(text, length, "switches:") ||
 	    starts_with(text, length, "nodes:") ||
 	    starts_with(text, length, "capacity_blocks:") ||
-	    starts_with(text, length, "---") || starts_with(text, length, "- "))
+	    starts_with(text, length, "---") || starts_with(text, length, "- ") ||
+	    starts_with(text, length, "%YAML"))
 		return TOPO_FORMAT_TOPOGRAPH;
+	if (starts_with(text, length, "ip,DSW"))
+		return TOPO_FORMAT_LINGJUN;
 	if (starts_with(text, length, "SwitchName") ||
 	    starts_with(text, length, "BlockName"))
 		return TOPO_FORMAT_SLURM;
@@ -95,6 +100,9 @@ topo_read(const char *file, const char *text, size_t length,
 	case TOPO_FORMAT_JSON:
 		return topo_json_read(file, text, length, opts, ret_topo, err);
 	case TOPO_FORMAT_SLURM:
+		if (guess_format(text, length) == TOPO_FORMAT_TOPOGRAPH)
+			return topo_topograph_read(file, text, length, opts, ret_topo,
+						   err);
 		return topo_slurm_read(file, text, length, opts, ret_topo, err);
 	case TOPO_FORMAT_IBNET:
 		return topo_ibnet_read(file, text, length, opts, ret_topo, err);
@@ -104,6 +112,13 @@ topo_read(const char *file, const char *text, size_t length,
 		return topo_k8s_nodes_read(file, text, length, opts, ret_topo, err);
 	case TOPO_FORMAT_HYPERNODES:
 		return topo_hypernodes_read(file, text, length, opts, ret_topo, err);
+	case TOPO_FORMAT_LINGJUN:
+		return topo_lingjun_read(file, text, length, opts, ret_topo, err);
+	case TOPO_FORMAT_LLDP:
+		return err_set(err, file, 0, 0,
+			       "is what LLDP tells one node, expected a fabric; "
+			       "'antiphase topology import --from lldp' makes one of "
+			       "such files");
 	case TOPO_FORMAT_GUESS:
 		break;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * read.h - readers of fabrics: our own JSON, Slurm's topology.conf, the text of
- * ibnetdiscover, files of topograph, objects of Kubernetes (k8s.h)
+ * read.h - readers of fabrics: our own JSON, Slurm's topology.conf and topology.yaml,
+ * the text of ibnetdiscover, files of topograph, objects of Kubernetes (k8s.h)
  *
  * All readers are pure functions of a name for messages and the terminated text, which
  * is untrusted until checked.  They number hosts first, then switches, each in the
@@ -24,16 +24,18 @@ struct topo_k8s_opts;
 enum topo_format {
 	TOPO_FORMAT_GUESS, /* By the content of the text. */
 	TOPO_FORMAT_JSON,
-	TOPO_FORMAT_SLURM,
+	TOPO_FORMAT_SLURM, /* topology.conf; topology.yaml is read by topograph's. */
 	TOPO_FORMAT_IBNET,
 	TOPO_FORMAT_TOPOGRAPH, /* Its topology.conf is TOPO_FORMAT_SLURM. */
 	TOPO_FORMAT_K8S_NODES,
 	TOPO_FORMAT_HYPERNODES,
+	TOPO_FORMAT_LINGJUN, /* topo.csv of Alibaba's dataset. */
+	TOPO_FORMAT_LLDP, /* Of one node each: for from_reports.h, not topo_read(). */
 };
 
 /*
- * "json", "slurm", "ibnetdiscover", "topograph", "k8s-nodes", "hypernodes" for the
- * formats from 1; NULL-terminated.
+ * "json", "slurm", "ibnetdiscover", "topograph", "k8s-nodes", "hypernodes", "lingjun",
+ * "lldp" for the formats from 1; NULL-terminated.
  */
 extern const char *const topo_format_names[];
 
@@ -96,13 +98,17 @@ int topo_ibnet_read(const char *file, const char *text, size_t length,
 		    struct err *err);
 
 /*
- * Files of NVIDIA's topograph other than topology.conf: Slurm's topology.yaml (its
- * tree), the JSON of the engine "graph" ("instances" with "network_layers"), and the
- * YAML of its models.  Otherwise like topo_slurm_read().
+ * Slurm's topology.yaml: the tree of the first topology with "cluster_default: true",
+ * else the first tree; and files of NVIDIA's topograph other than topology.conf: the
+ * same topology.yaml, the JSON of the engine "graph" ("instances" with
+ * "network_layers"), and the YAML of its models.  Otherwise like topo_slurm_read().
  */
 int topo_topograph_read(const char *file, const char *text, size_t length,
 			const struct topo_read_opts *opts, struct topo **ret_topo,
 			struct err *err);
+int topo_lingjun_read(const char *file, const char *text, size_t length,
+		      const struct topo_read_opts *opts, struct topo **ret_topo,
+		      struct err *err);
 
 /*
  * 'kubectl get nodes -o json': labels name the switches of a Node, closest first

@@ -6,6 +6,7 @@
  *	in_topograph.c    topology.yaml, models and graphs
  *	in_k8s_nodes.c    Nodes and their labels
  *	in_hypernodes.c   HyperNodes; k8s_match.c matches their selectors
+ *	in_lingjun.c      topo.csv of the Lingjun dataset
  */
 #ifndef TOPOLOGY_READ_PRIV_H
 #define TOPOLOGY_READ_PRIV_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * route.c - up-down shortest paths.
+ * route.c - paths; up-down shortest ones, and with route_torus.c and route_dragonfly.c
+ * those of a torus and a dragonfly.
  *
  * For every destination leaf t two distances are kept for each switch v, in
  * links to t:
@@ -127,6 +128,14 @@ routes_new(struct topo *topo, uint64_t seed)
 	index_hops(r);
 	index_host_links(r);
 	r->tables = xcalloc((size_t)r->n_switches + 1, sizeof *r->tables);
+	if (topo_routing(topo)->method == TOPO_DRAGONFLY) {
+		r->group_size = r->n_switches / topo_routing(topo)->n_groups;
+		r->is_valiant = topo_routing(topo)->is_valiant;
+	}
+	if (topo_routing(topo)->method == TOPO_TORUS)
+		r->torus = route_torus_new(r);
+	for (uint32_t i = 0; i < r->n_switches; i++)
+		r->has_scale_up |= topo_node(topo, r->switches[i])->is_scale_up;
 	for (uint32_t tier = 1; tier <= TOPO_MAX_TIER; tier++)
 		r->spreads |= topo_balance(topo, tier) != TOPO_BALANCE_HASH;
 	return r;
@@ -138,6 +147,7 @@ routes_new_spraying(struct topo *topo, uint64_t seed)
 	struct routes *r = routes_new(topo, seed);
 
 	r->spreads = r->sprays = true;
+	r->is_valiant = false;
 	return r;
 }
 
@@ -149,6 +159,7 @@ routes_free(struct routes *r)
 	for (uint32_t i = 0; i < r->n_switches; i++)
 		free(r->tables[i].down);
 	free(r->tables);
+	route_torus_free(r->torus);
 	free(r->spread_places);
 	free(r->in_links);
 	free(r->in_first);
@@ -166,7 +177,7 @@ routes_free(struct routes *r)
 bool
 routes_all_hash(const struct routes *r)
 {
-	return !r->spreads;
+	return !r->spreads && !r->is_valiant;
 }
 
 uint32_t
@@ -189,9 +200,15 @@ route_table_to(struct routes *r, uint32_t leaf)
 	if (t->down)
 		return t;
 	t->leaf = leaf;
+	if (r->torus)
+		return t;
 	t->down = xcalloc(2, r->n_switches);
 	t->all = t->down + r->n_switches;
 	memset(t->down, ROUTE_FAR, (size_t)2 * r->n_switches);
+	if (r->group_size) {
+		route_dragonfly_fill(r, t);
+		return t;
+	}
 	t->down[leaf] = 0;
 	for (uint32_t i = 0; i < r->n_switches; i++) {
 		uint32_t v = r->by_tier[i], tier = r->tiers[v];
@@ -232,13 +249,19 @@ route_hops_over(struct routes *r, uint32_t source, uint32_t in)
 		return 1;
 	if (r->switch_numbers[last] == TOPO_NONE)
 		return ROUTE_FAR;
+	/* Hosts of a scale-up domain use its switch, and nothing else. */
+	if (r->has_scale_up && !topo_node(r->topo, last)->is_scale_up &&
+	    topo_scale_up_of(r->topo, source, topo_link(r->topo, in)->to) != TOPO_NONE)
+		return ROUTE_FAR;
 	t = route_table_to(r, r->switch_numbers[last]);
 	out = topo_links_out(r->topo, source, &n_out);
 	for (size_t i = 0; i < n_out; i++) {
 		uint32_t v = r->switch_numbers[topo_link(r->topo, out[i])->to];
 
-		if (v != TOPO_NONE && t->all[v] != ROUTE_FAR && t->all[v] + 2u < best)
-			best = t->all[v] + 2u;
+		unsigned n = v == TOPO_NONE ? ROUTE_FAR : route_distance(r, t, v, true);
+
+		if (n != ROUTE_FAR && n + 2 < best)
+			best = n + 2;
 	}
 	return best;
 }
@@ -288,31 +311,15 @@ choose_out(const struct routes *r, const struct route_table *t, uint32_t source,
 
 	for (size_t i = 0; i < n_out; i++) {
 		v = r->switch_numbers[topo_link(r->topo, out[i])->to];
-		n += v != TOPO_NONE && t->all[v] == left;
+		n += v != TOPO_NONE && route_distance(r, t, v, true) == left;
 	}
 	BUG_ON(!n);
 	n = port % n;
 	for (size_t i = 0;; i++) {
 		v = r->switch_numbers[topo_link(r->topo, out[i])->to];
-		if (v != TOPO_NONE && t->all[v] == left && n-- == 0)
+		if (v != TOPO_NONE && route_distance(r, t, v, true) == left && n-- == 0)
 			return out[i];
 	}
-}
-
-/* Which of 'n' links switch 'v' takes. */
-static uint64_t
-choose(const struct routes *r, uint32_t v, struct route_choice *choice, uint64_t n)
-{
-	uint64_t index = choice->number % n;
-
-	if (!choice->is_numbered || !route_hashes(r, v))
-		return rng_mix(choice->hash + ((uint64_t)choice->port << 32) +
-			       r->switches[v]) %
-		       n;
-	choice->number /= n;
-	choice->n_paths = choice->n_paths > ROUTE_MAX_PATHS / n ? ROUTE_MAX_PATHS
-								: choice->n_paths * n;
-	return index;
 }
 
 /* The links from switch 'v' to switch 'to', of which there are '*ret_n'. */
@@ -343,11 +350,11 @@ route_choose_hop(const struct routes *r, const struct route_table *t, uint32_t v
 	uint64_t n = 0;
 
 	/* A switch above many leaves has one link, or a few, to the last of them. */
-	if ((*is_up ? t->all[v] : t->down[v]) == 1) {
+	if (route_distance(r, t, v, *is_up) == 1) {
 		hops = hops_between(r, v, t->leaf, &n);
 		BUG_ON(!n);
 		*is_up = r->tiers[t->leaf] > r->tiers[v];
-		return &hops[choose(r, v, choice, n)];
+		return &hops[route_choose(r, v, choice, n)];
 	}
 	for (uint32_t i = r->hop_first[v]; i < r->hop_first[v + 1]; i++) {
 		bool up = *is_up;
@@ -355,7 +362,7 @@ route_choose_hop(const struct routes *r, const struct route_table *t, uint32_t v
 		n += route_hop_is_short(r, t, v, &hops[i], &up);
 	}
 	BUG_ON(!n);
-	n = choose(r, v, choice, n);
+	n = route_choose(r, v, choice, n);
 	for (uint32_t i = r->hop_first[v];; i++) {
 		bool up = *is_up;
 
@@ -401,6 +408,7 @@ find_path(struct routes *r, uint32_t source, uint32_t destination,
 {
 	struct route_ends ends;
 	bool is_up = true;
+	size_t n;
 	uint32_t v;
 	int error = route_find_ends(r, source, destination, choice->port, &ends);
 
@@ -414,13 +422,18 @@ find_path(struct routes *r, uint32_t source, uint32_t destination,
 		return 0;
 	ret_links[0] = ends.out;
 	v = r->switch_numbers[topo_link(r->topo, ends.out)->to];
-	for (unsigned i = 1; i < ends.n_hops - 1; i++) {
+	n = 1;
+	if (r->is_valiant)
+		n += route_dragonfly_detour(r, ends.t, v, choice, ret_links + 1, &v);
+	while (route_distance(r, ends.t, v, is_up)) {
 		const struct route_hop *hop =
 			route_choose_hop(r, ends.t, v, choice, &is_up);
 
-		ret_links[i] = hop->link;
+		ret_links[n++] = hop->link;
 		v = hop->to;
 	}
+	ret_links[n++] = ends.in;
+	*ret_n = n;
 	return 0;
 }
 

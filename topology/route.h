@@ -6,6 +6,23 @@
  * they may use at most one link between two switches of the same tier, for leaves that
  * are cabled to each other.  Hosts do not forward.
  *
+ * In a ring or torus (struct topo_routing) paths are in dimension order: they correct the
+ * first dimension, then the next one, each the shorter way round.  Of two equally short
+ * ways, that upward is taken from an even coordinate and that downward from an odd one;
+ * where cables of a way are missing, the other one, and if both lack some there is no
+ * path.
+ *
+ * In a dragonfly paths are minimal: within a group as short as possible, and between two
+ * groups the shortest with one cable from the one to the other (Kim, Dally, Scott and
+ * Abts, ISCA 2008).  With Valiant's routing a flow between groups first goes to a third
+ * group, over a cable of its router or of one beside it, and from there on minimally; the
+ * group is chosen as a link is, among those with cables on both sides, so each flow has
+ * its own for good.  Two groups without a cable from the one to the other have no path,
+ * with Valiant's routing either.
+ *
+ * Two hosts of a scale-up domain (topo_builder_scale_up()) take its switch.  While a link
+ * of one of them to it is missing, they are no longer in one domain.
+ *
  * Where several next links are equally short, a switch chooses as ECMP does: entry
  * number
  *
@@ -41,11 +58,14 @@
 struct topo;
 struct routes;
 
-#define ROUTE_MAX_HOPS 64
+#define ROUTE_MAX_HOPS 128
 
 /* Takes a reference on 'topo'.  Free with routes_free(). */
 struct routes *routes_new(struct topo *topo, uint64_t seed);
-/* The same with tiers that all spray, whatever the fabric says: perfect balance. */
+/*
+ * The same with tiers that all spray, whatever the fabric says: perfect balance; in a
+ * dragonfly over minimal paths.
+ */
 struct routes *routes_new_spraying(struct topo *topo, uint64_t seed);
 void routes_free(struct routes *routes); /* Accepts NULL. */
 
@@ -55,12 +75,15 @@ uint32_t routes_n_links(const struct routes *routes);
 /*
  * Writes the path to 'ret_links' (room for ROUTE_MAX_HOPS) and its length to
  * '*ret_n'; 0 links if source and destination are the same host.  Returns 0,
- * -EHOSTUNREACH if there is no up-down path, or -EINVAL if either is no host.
+ * -EHOSTUNREACH if there is no path, or -EINVAL if either is no host.
  */
 int routes_path(struct routes *routes, uint32_t source, uint32_t destination,
 		uint16_t port, uint32_t *ret_links, size_t *ret_n);
 
-/* True if the switches of all tiers hash, so that paths can be chosen by number. */
+/*
+ * True if the switches of all tiers hash, so that paths can be chosen by number: not with
+ * Valiant's routing, whose paths are of different lengths.
+ */
 bool routes_all_hash(const struct routes *routes);
 
 /* Paths with a higher number are not told apart. */
@@ -89,12 +112,12 @@ int routes_port_of_path(struct routes *routes, uint32_t source, uint32_t destina
 			uint16_t port, uint32_t number, uint16_t n_ports, uint16_t step,
 			uint16_t *ret_port);
 
-/* Number of links of a shortest up-down path, 0 if there is none. */
+/* Number of links of a shortest path, 0 if there is none; of a minimal one in a dragonfly. */
 size_t routes_n_hops(struct routes *routes, uint32_t source, uint32_t destination);
 
 /*
- * Number of equally short up-down paths between two hosts, 0 if none.  A double,
- * since it multiplies up with the tiers.
+ * Number of equally short paths between two hosts, 0 if none; with Valiant's routing, of
+ * paths over third groups.  A double, since it multiplies up with the tiers.
  */
 double routes_n_paths(struct routes *routes, uint32_t source, uint32_t destination);
 

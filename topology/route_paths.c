@@ -25,6 +25,21 @@
 
 /* ---- The number of paths --------------------------------------------------------- */
 
+/* The switches by their distance to the leaf of 't', those without a path last. */
+static void
+sort_by_distance(const struct routes *r, const struct route_table *t, bool may_go_up,
+		 uint32_t *ret_order)
+{
+	uint32_t first[ROUTE_FAR + 2] = { 0 };
+
+	for (uint32_t v = 0; v < r->n_switches; v++)
+		first[route_distance(r, t, v, may_go_up) + 1]++;
+	for (uint32_t i = 0; i <= ROUTE_FAR; i++)
+		first[i + 1] += first[i];
+	for (uint32_t v = 0; v < r->n_switches; v++)
+		ret_order[first[route_distance(r, t, v, may_go_up)]++] = v;
+}
+
 /*
  * Counts the shortest paths from every switch to the leaf of table 't': into
  * 'n_all' those that may still go up, into 'n_down' those that may not.
@@ -33,14 +48,17 @@ static void
 count_to_leaf(const struct routes *r, const struct route_table *t, double *n_down,
 	      double *n_all)
 {
+	uint32_t *order = xcalloc((size_t)r->n_switches + 1, sizeof *order);
+
 	for (int pass = 0; pass < 2; pass++) {
 		bool may_go_up = pass == 1;
 		double *counts = may_go_up ? n_all : n_down;
 
+		sort_by_distance(r, t, may_go_up, order);
 		for (uint32_t i = 0; i < r->n_switches; i++) {
-			uint32_t v = r->by_tier[may_go_up ? r->n_switches - 1 - i : i];
+			uint32_t v = order[i];
 
-			counts[v] = (may_go_up ? t->all[v] : t->down[v]) == 0;
+			counts[v] = route_distance(r, t, v, may_go_up) == 0;
 			for (uint32_t j = r->hop_first[v]; j < r->hop_first[v + 1];
 			     j++) {
 				uint32_t w = r->hops[j].to;
@@ -51,6 +69,7 @@ count_to_leaf(const struct routes *r, const struct route_table *t, double *n_dow
 			}
 		}
 	}
+	free(order);
 }
 
 double
@@ -67,6 +86,13 @@ routes_n_paths(struct routes *r, uint32_t source, uint32_t destination)
 	hops = route_hops_between(r, source, destination, &n);
 	if (hops == 1)
 		return (double)n;
+	if (r->is_valiant) {
+		uint32_t links[ROUTE_MAX_HOPS], n_valiant = 0;
+
+		(void)routes_numbered_path(r, source, destination, 0, 0, links, &n,
+					   &n_valiant);
+		return n_valiant;
+	}
 	counts = xcalloc((size_t)2 * r->n_switches, sizeof *counts);
 	out = topo_links_out(r->topo, source, &n_out);
 	for (uint32_t i = r->in_first[host]; i < r->in_first[host + 1]; i++) {
@@ -80,7 +106,7 @@ routes_n_paths(struct routes *r, uint32_t source, uint32_t destination)
 		for (size_t j = 0; j < n_out; j++) {
 			uint32_t v = r->switch_numbers[topo_link(r->topo, out[j])->to];
 
-			if (v != TOPO_NONE && t->all[v] == hops - 2)
+			if (v != TOPO_NONE && route_distance(r, t, v, true) == hops - 2)
 				n_paths += counts[r->n_switches + v];
 		}
 	}
@@ -132,7 +158,7 @@ expand(struct graph *g, size_t i, struct route_choice *choice)
 	bool was_up = g->states.items[i].is_up, is_up = was_up;
 	size_t first = g->edges.n;
 
-	if ((was_up ? g->ends.t->all : g->ends.t->down)[v] == 0) {
+	if (route_distance(r, g->ends.t, v, was_up) == 0) {
 		g->states.items[i].n_paths = 1;
 	} else if (route_hashes(r, v)) {
 		const struct route_hop *hop =

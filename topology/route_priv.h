@@ -12,7 +12,7 @@
 
 #define ROUTE_FAR 255 /* A distance: no path. */
 
-/* Distances to one leaf, by switch number. */
+/* Distances to one leaf, by switch number; in a torus they are calculated instead. */
 struct route_table {
 	uint32_t leaf; /* Its switch number. */
 	uint8_t *down; /* Owned, together with 'all'. */
@@ -37,6 +37,10 @@ struct routes {
 	uint32_t *in_first;           /* Owned.  n_hosts + 1. */
 	uint32_t *in_links;         /* Owned.  Into host i: [first[i], first[i + 1]). */
 	struct route_table *tables; /* Owned.  By switch number; made on demand. */
+	struct route_torus *torus;  /* Owned.  NULL: the fabric is none. */
+	uint32_t group_size;        /* Of a dragonfly: routers; 0: it is none. */
+	bool is_valiant;            /* Of a dragonfly. */
+	bool has_scale_up;          /* Some switch is one of a scale-up domain. */
 	bool spreads;               /* Some tier sprays or routes adaptively. */
 	bool sprays;                /* All do, whatever the fabric says. */
 	uint32_t *spread_places; /* Owned.  Scratch of route_paths.c; NULL: none yet. */
@@ -67,6 +71,40 @@ unsigned route_hops_over(struct routes *routes, uint32_t source, uint32_t in);
 /* The distances to the leaf with that switch number. */
 const struct route_table *route_table_to(struct routes *routes, uint32_t leaf);
 
+/* route_torus.c: from the cables of 'routes', which have their hops. */
+struct route_torus *route_torus_new(const struct routes *routes);
+void route_torus_free(struct route_torus *torus); /* Accepts NULL. */
+/* Number of links from switch 'v' to switch 'last'; ROUTE_FAR: there is no path. */
+unsigned route_torus_distance(const struct route_torus *torus, uint32_t v,
+			      uint32_t last);
+/* The next switch on the way to 'last'; TOPO_NONE: there is none. */
+uint32_t route_torus_next(const struct route_torus *torus, uint32_t v, uint32_t last);
+
+struct route_choice;
+
+/*
+ * route_dragonfly.c: the distances to the leaf of 't', whose arrays are filled with
+ * ROUTE_FAR.  'down' is without a cable between groups, 'all' with one.
+ */
+void route_dragonfly_fill(const struct routes *routes, struct route_table *t);
+/*
+ * Valiant: writes the links from router 'v' to one of a third group, and returns how
+ * many; '*ret_v' is that router.  0: the path is minimal.
+ */
+size_t route_dragonfly_detour(const struct routes *routes, const struct route_table *t,
+			      uint32_t v, struct route_choice *choice,
+			      uint32_t *ret_links, uint32_t *ret_v);
+
+/* Number of links from switch 'v' to the leaf of 't', or ROUTE_FAR. */
+static inline unsigned
+route_distance(const struct routes *r, const struct route_table *t, uint32_t v,
+	       bool is_up)
+{
+	if (r->torus)
+		return route_torus_distance(r->torus, v, t->leaf);
+	return is_up ? t->all[v] : t->down[v];
+}
+
 /* How a path chooses among equally short links. */
 struct route_choice {
 	uint16_t port;
@@ -75,6 +113,10 @@ struct route_choice {
 	uint64_t number;  /* What is left of the path's number. */
 	uint64_t n_paths; /* Product of the numbers of links to choose from. */
 };
+
+/* route_choice.c: which of 'n' things switch 'v' takes. */
+uint64_t route_choose(const struct routes *routes, uint32_t v,
+		      struct route_choice *choice, uint64_t n);
 
 /*
  * The link that the path takes from switch 'v'; there is at least one.  'is_up' as in
@@ -100,9 +142,22 @@ route_hop_is_short(const struct routes *r, const struct route_table *t, uint32_t
 		   const struct route_hop *hop, bool *is_up)
 {
 	uint32_t tier = r->tiers[v], w_tier = r->tiers[hop->to];
-	uint8_t left = *is_up ? t->all[v] : t->down[v];
-	uint8_t beyond;
+	uint8_t left, beyond;
 
+	if (r->torus)
+		return hop->to == route_torus_next(r->torus, v, t->leaf);
+	left = *is_up ? t->all[v] : t->down[v];
+	if (r->group_size) {
+		/* Up to one cable between groups, and that into the last one. */
+		if (v / r->group_size != hop->to / r->group_size) {
+			if (!*is_up ||
+			    hop->to / r->group_size != t->leaf / r->group_size)
+				return false;
+			*is_up = false;
+		}
+		beyond = *is_up ? t->all[hop->to] : t->down[hop->to];
+		return beyond != ROUTE_FAR && beyond + 1 == left;
+	}
 	if (w_tier >= tier && !*is_up)
 		return false;
 	*is_up = w_tier > tier;

@@ -313,7 +313,7 @@ answer_load(struct request *rq, struct strbuf *reply)
 	}
 	routes = routes_new(plan, (uint64_t)seed);
 	if (footprint_make(routes, &flows, (uint16_t)port, &load, pair) < 0) {
-		err_set(&rq->err, NULL, 0, 0, "there is no up-down path from %s to %s",
+		err_set(&rq->err, NULL, 0, 0, "there is no path from %s to %s",
 			topo_node(plan, pair[0])->name, topo_node(plan, pair[1])->name);
 		refuse(rq, 422, "unreachable", "run 'antiphase topology check'");
 		goto out;

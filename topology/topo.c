@@ -17,6 +17,7 @@
 #include "lib/base/strtab.h"
 #include "lib/base/vec.h"
 #include "topology/address_table.h"
+#include "topology/routing.h"
 
 _Static_assert(ADDRESS_TABLE_NONE == TOPO_NONE, "an address of no node");
 
@@ -39,6 +40,7 @@ struct topo_builder {
 	struct port_map out, in;         /* Links that leave, and enter, at a port. */
 	struct address_table *addresses; /* Owned. */
 	enum topo_balance balances[TOPO_MAX_TIER + 1]; /* By tier. */
+	struct topo_routing routing;
 };
 
 struct topo {
@@ -57,6 +59,7 @@ struct topo {
 	struct port_map out;
 	struct address_table *addresses;               /* Owned. */
 	enum topo_balance balances[TOPO_MAX_TIER + 1]; /* By tier. */
+	struct topo_routing routing;
 };
 
 /* Slot of 'key', or the free one where it would go. */
@@ -208,11 +211,44 @@ topo_builder_switch(struct topo_builder *b, const char *name, uint32_t tier,
 }
 
 int
+topo_builder_scale_up(struct topo_builder *b, uint32_t switch_node)
+{
+	if (switch_node >= b->nodes.n || b->nodes.items[switch_node].tier != 1 ||
+	    b->routing.method != TOPO_UP_DOWN)
+		return -EINVAL;
+	b->nodes.items[switch_node].is_scale_up = true;
+	return 0;
+}
+
+int
 topo_builder_balance(struct topo_builder *b, uint32_t tier, enum topo_balance balance)
 {
 	if (tier < 1 || tier > TOPO_MAX_TIER || balance >= TOPO_N_BALANCES)
 		return -EINVAL;
 	b->balances[tier] = balance;
+	return 0;
+}
+
+enum topo_balance
+topo_builder_tier_balance(const struct topo_builder *b, uint32_t tier)
+{
+	return b->balances[tier];
+}
+
+int
+topo_builder_routing(struct topo_builder *b, const struct topo_routing *routing)
+{
+	uint32_t n_switches = 0, n_upper = 0;
+
+	for (size_t i = 0; i < b->nodes.n; i++) {
+		if (b->nodes.items[i].is_scale_up && routing->method != TOPO_UP_DOWN)
+			return -EINVAL;
+		n_switches += b->nodes.items[i].kind == TOPO_SWITCH;
+		n_upper += b->nodes.items[i].tier > 1;
+	}
+	if (topo_routing_check(routing, n_switches, n_upper, NULL) < 0)
+		return -EINVAL;
+	b->routing = *routing;
 	return 0;
 }
 
@@ -276,6 +312,9 @@ topo_builder_cable(struct topo_builder *b, uint32_t a, const char *a_port, uint3
 	    !capacity_is_valid(forth_bps) || !capacity_is_valid(back_bps) ||
 	    (forth_bps == 0 && back_bps == 0))
 		return -EINVAL;
+	if ((b->nodes.items[a].is_scale_up && b->nodes.items[z].kind == TOPO_SWITCH) ||
+	    (b->nodes.items[z].is_scale_up && b->nodes.items[a].kind == TOPO_SWITCH))
+		return -EINVAL;
 	if (b->links.n + 2 > TOPO_MAX_LINKS)
 		return -E2BIG;
 	a_id = strtab_intern(b->port_names, a_port);
@@ -334,7 +373,8 @@ index_hosts(struct topo *topo)
 		for (uint32_t j = topo->out_first[i]; j < topo->out_first[i + 1]; j++) {
 			uint32_t to = topo->links[topo->out_links[j]].to;
 
-			if (topo->nodes[to].tier == 1 && to < topo->leaves[i])
+			if (topo->nodes[to].tier == 1 && !topo->nodes[to].is_scale_up &&
+			    to < topo->leaves[i])
 				topo->leaves[i] = to;
 		}
 	}
@@ -356,6 +396,7 @@ topo_builder_finish(struct topo_builder *b)
 	topo->out = b->out;
 	topo->addresses = b->addresses;
 	memcpy(topo->balances, b->balances, sizeof topo->balances);
+	topo->routing = b->routing;
 	port_map_fini(&b->in);
 	free(b);
 	index_links(topo);
@@ -436,6 +477,12 @@ topo_balance(const struct topo *topo, uint32_t tier)
 	return tier <= TOPO_MAX_TIER ? topo->balances[tier] : TOPO_BALANCE_HASH;
 }
 
+const struct topo_routing *
+topo_routing(const struct topo *topo)
+{
+	return &topo->routing;
+}
+
 uint32_t
 topo_find_address(const struct topo *topo, const uint8_t address[16])
 {
@@ -473,14 +520,19 @@ double
 topo_line_bps(const struct topo *topo, const uint32_t *hosts, size_t n)
 {
 	double least_bps = 0;
+	bool is_scale_up = n > 1;
 
+	for (size_t i = 1; i < n && is_scale_up; i++)
+		is_scale_up = topo_scale_up_of(topo, hosts[0], hosts[i]) != TOPO_NONE;
 	for (size_t i = 0; i < n; i++) {
 		size_t n_links;
 		const uint32_t *links = topo_links_out(topo, hosts[i], &n_links);
 		double bps = 0;
 
 		for (size_t k = 0; k < n_links; k++)
-			if (topo->links[links[k]].capacity_bps > bps)
+			if (topo->nodes[topo->links[links[k]].to].is_scale_up ==
+				    is_scale_up &&
+			    topo->links[links[k]].capacity_bps > bps)
 				bps = topo->links[links[k]].capacity_bps;
 		if (bps > 0 && (!(least_bps > 0) || bps < least_bps))
 			least_bps = bps;
@@ -551,6 +603,23 @@ topo_link_name(const struct topo *topo, uint32_t link, struct strbuf *out)
 	strbuf_puts(out, topo->nodes[l->to].name);
 	strbuf_putc(out, ':');
 	strbuf_puts(out, l->to_port);
+}
+
+uint32_t
+topo_scale_up_of(const struct topo *topo, uint32_t a, uint32_t b)
+{
+	size_t n_a, n_b;
+	const uint32_t *a_out = topo_links_out(topo, a, &n_a);
+	const uint32_t *b_out = topo_links_out(topo, b, &n_b);
+
+	for (size_t i = 0; i < n_a; i++) {
+		uint32_t to = topo->links[a_out[i]].to;
+
+		for (size_t k = 0; topo->nodes[to].is_scale_up && k < n_b; k++)
+			if (topo->links[b_out[k]].to == to)
+				return to;
+	}
+	return TOPO_NONE;
 }
 
 uint32_t

@@ -55,11 +55,46 @@ enum topo_balance {
 /* "hash", "spray", "adaptive"; NULL-terminated. */
 extern const char *const topo_balance_names[TOPO_N_BALANCES + 1];
 
+/*
+ * How paths are found.  Switch number i is the i-th switch of the fabric, in the order of
+ * their ids.
+ */
+enum topo_method {
+	TOPO_UP_DOWN, /* Up the tiers, then down. */
+	/*
+	 * All switches are of tier 1, in a ring, or a torus of two or three dimensions:
+	 * number x + dims[0] * (y + dims[1] * z) is at (x, y, z), and has cables to its
+	 * neighbors in each dimension only.
+	 */
+	TOPO_TORUS,
+	/*
+	 * All switches are routers of tier 1 in groups of the same size: the first ones
+	 * are group 0, and so on.  Paths are minimal, with at most one cable between
+	 * groups; or Valiant's, over a third group.
+	 */
+	TOPO_DRAGONFLY,
+	TOPO_N_METHODS,
+};
+
+/* "up-down", "torus", "dragonfly"; NULL-terminated. */
+extern const char *const topo_method_names[TOPO_N_METHODS + 1];
+
+#define TOPO_MAX_DIMS 3
+
+struct topo_routing {
+	enum topo_method method;
+	uint32_t n_dims; /* Of a torus: 1 to TOPO_MAX_DIMS; the others are 1. */
+	uint32_t dims[TOPO_MAX_DIMS];
+	uint32_t n_groups; /* Of a dragonfly, at least 2; else 0. */
+	bool is_valiant;   /* Of a dragonfly: not minimal.  Its switches must hash. */
+};
+
 struct topo_node {
 	const char *name; /* Borrowed from the snapshot; unique in it. */
 	enum topo_kind kind;
 	uint32_t tier;    /* 0 for hosts. */
 	uint32_t n_slots; /* GPUs, or places for workers; 0 for switches. */
+	bool is_scale_up; /* A switch of tier 1: see topo_builder_scale_up(). */
 };
 
 struct topo_link {
@@ -89,11 +124,29 @@ int topo_builder_switch(struct topo_builder *builder, const char *name, uint32_t
 			uint32_t *ret_node);
 
 /*
+ * Says that a switch of tier 1 is the switch of a scale-up domain, as NVSwitches are: its
+ * hosts reach each other over it alone, and no other host.  Not in a torus.  Returns 0 or
+ * -EINVAL.
+ */
+int topo_builder_scale_up(struct topo_builder *builder, uint32_t switch_node);
+
+/*
  * Says how the switches of a tier balance; the default is TOPO_BALANCE_HASH.  Returns 0
  * or -EINVAL for a tier that is not 1 to TOPO_MAX_TIER or an unknown balance.
  */
 int topo_builder_balance(struct topo_builder *builder, uint32_t tier,
 			 enum topo_balance balance);
+
+enum topo_balance topo_builder_tier_balance(const struct topo_builder *builder,
+					    uint32_t tier);
+
+/*
+ * Says how paths are found, for the switches that are there already; the default is
+ * TOPO_UP_DOWN.  topo_routing_check() (routing.h) says what must hold.  Returns 0 or
+ * -EINVAL.
+ */
+int topo_builder_routing(struct topo_builder *builder,
+			 const struct topo_routing *routing);
 
 /*
  * Adds an IP address of a switch (lib/base/address.h).  Returns 0, -EINVAL for a node
@@ -136,6 +189,9 @@ const struct topo_link *topo_link(const struct topo *topo, uint32_t link);
 /* How switches of that tier balance; TOPO_BALANCE_HASH for a tier without any. */
 enum topo_balance topo_balance(const struct topo *topo, uint32_t tier);
 
+/* Borrowed. */
+const struct topo_routing *topo_routing(const struct topo *topo);
+
 /* The switch that has this IP address, or TOPO_NONE. */
 uint32_t topo_find_address(const struct topo *topo, const uint8_t address[16]);
 /* The addresses of all switches.  Borrowed. */
@@ -151,8 +207,9 @@ uint32_t topo_host_number(const struct topo *topo, uint32_t node);
 const uint32_t *topo_links_out(const struct topo *topo, uint32_t node, size_t *ret_n);
 
 /*
- * The slowest of the hosts' fastest interfaces, which limits a ring on them; ignores
- * hosts without links; 0 if no host has links.
+ * The slowest of the hosts' fastest interfaces, which limits a ring on them: those to
+ * scale-up switches if all hosts share one, else the others.  Ignores hosts without
+ * links; 0 if no host has links.
  */
 double topo_line_bps(const struct topo *topo, const uint32_t *hosts, size_t n);
 
@@ -164,6 +221,17 @@ bool topo_is_same(const struct topo *a, const struct topo *b);
  */
 uint64_t topo_digest(const struct topo *topo);
 
+/*
+ * A new builder with the nodes of 'topo', which keep their ids, and its links without
+ * those left out (NULL: none): link i of it is link 'ret_ids'[i] of 'topo' (room for all;
+ * may be NULL).  Without IP addresses.  O(fabric).
+ */
+struct topo_builder *topo_builder_from(const struct topo *topo, const bool *is_left_out,
+				       uint32_t *ret_ids);
+/* The same as a new snapshot; free '*ret_ids' with free(). */
+struct topo *topo_without(const struct topo *topo, const bool *is_left_out,
+			  uint32_t **ret_ids);
+
 /* Id of the node or link of that name, or TOPO_NONE.  O(1) on average. */
 uint32_t topo_find_node(const struct topo *topo, const char *name);
 uint32_t topo_find_link(const struct topo *topo, const char *name);
@@ -171,9 +239,12 @@ uint32_t topo_find_link(const struct topo *topo, const char *name);
 /* Appends "leaf1:p3>spine0:p1". */
 void topo_link_name(const struct topo *topo, uint32_t link, struct strbuf *out);
 
+/* A scale-up switch that both hosts have links to, or TOPO_NONE. */
+uint32_t topo_scale_up_of(const struct topo *topo, uint32_t a, uint32_t b);
+
 /*
- * The leaf of a host: its switch of tier 1 (the one of smallest id, if several), or
- * TOPO_NONE.
+ * The leaf of a host: its switch of tier 1 that is no scale-up switch (the one of smallest
+ * id, if several), or TOPO_NONE.
  */
 uint32_t topo_leaf_of(const struct topo *topo, uint32_t host);
 

@@ -4,6 +4,7 @@
 
 #include "lib/base/rng.h"
 #include "topology/address_table.h"
+#include "topology/routing.h"
 #include "topology/topo.h"
 
 static bool
@@ -27,7 +28,7 @@ is_node_same(const struct topo *a, const struct topo *b, uint32_t id)
 	const struct topo_node *x = topo_node(a, id), *y = topo_node(b, id);
 
 	return x->kind == y->kind && x->tier == y->tier && x->n_slots == y->n_slots &&
-	       !strcmp(x->name, y->name) &&
+	       x->is_scale_up == y->is_scale_up && !strcmp(x->name, y->name) &&
 	       are_addresses_same(topo_addresses(a), topo_addresses(b), id);
 }
 
@@ -56,7 +57,7 @@ topo_is_same(const struct topo *a, const struct topo *b)
 	for (uint32_t tier = 1; tier <= TOPO_MAX_TIER; tier++)
 		if (topo_balance(a, tier) != topo_balance(b, tier))
 			return false;
-	return true;
+	return topo_routing_is_same(topo_routing(a), topo_routing(b));
 }
 
 /* ---- The digest ------------------------------------------------------------------ */
@@ -94,6 +95,8 @@ topo_digest(const struct topo *topo)
 		const struct topo_node *node = topo_node(topo, i);
 
 		digest = mix(mix(mix(digest, node->kind), node->tier), node->n_slots);
+		if (node->is_scale_up)
+			digest = mix(digest, 1);
 		digest = mix_addresses(mix_text(digest, node->name),
 				       topo_addresses(topo), i);
 	}
@@ -106,5 +109,7 @@ topo_digest(const struct topo *topo)
 	}
 	for (uint32_t tier = 1; tier <= TOPO_MAX_TIER; tier++)
 		digest = mix(digest, topo_balance(topo, tier));
+	if (topo_routing(topo)->method != TOPO_UP_DOWN)
+		digest = topo_routing_mix(topo_routing(topo), digest);
 	return digest;
 }

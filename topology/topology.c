@@ -195,7 +195,8 @@ set_timer(struct daemon *d)
 static void
 take_up(struct daemon *d)
 {
-	log_set_level_word(text(d, "log"));
+	if (settings_has_changed(d->settings, "topology", "log"))
+		log_set_level_word(text(d, "log"));
 	service_set_max_age(d->service, seconds(d, "max_age_s") * 1000000);
 	set_timer(d);
 }
@@ -212,8 +213,10 @@ on_hangup(void *ctx, int signal)
 	if (settings_reload(d->settings, d->config_file, "topo") >= 0)
 		take_up(d);
 	if (read_plan(d->plan, &plan, &err) < 0) {
-		log_err("topo", "%s:%u: %s; the plan is unchanged", err.file, err.line,
-			err.text);
+		char *line = err_line(&err);
+
+		log_err("topo", "%s; the plan is unchanged", line);
+		free(line);
 	} else {
 		service_set_plan(d->service, plan, d->plan, clk_wall_us());
 		topo_unref(plan);
@@ -235,13 +238,24 @@ on_request(void *ctx, const struct http_request *request, struct http_reply *rep
 				       clk_wall_us(), &reply->body);
 }
 
+static void
+on_index(void *ctx, const struct http_request *request, struct http_reply *reply)
+{
+	struct daemon *d = ctx;
+
+	(void)request;
+	http_reply_index(d->api, reply);
+}
+
 static const struct http_route routes[] = {
-	{ "GET", "/api/v1/health", false, 0, on_request },
-	{ "GET", "/api/v1/snapshot", false, 0, on_request },
-	{ "POST", "/api/v1/lookup", false, HTTP_MAX_BODY, on_request },
-	{ "GET", "/api/v1/diff", false, 0, on_request },
-	{ "GET", "/api/v1/seen", false, 0, on_request },
-	{ "POST", "/api/v1/seen", false, HTTP_MAX_BODY, on_request },
+	{ "GET", "/", false, 0, on_index, NULL },
+	{ "GET", "/api/v1", false, 0, on_index, NULL },
+	{ "GET", "/api/v1/health", false, 0, on_request, NULL },
+	{ "GET", "/api/v1/snapshot", false, 0, on_request, NULL },
+	{ "POST", "/api/v1/lookup", false, HTTP_MAX_BODY, on_request, NULL },
+	{ "GET", "/api/v1/diff", false, 0, on_request, NULL },
+	{ "GET", "/api/v1/seen", false, 0, on_request, NULL },
+	{ "POST", "/api/v1/seen", false, HTTP_MAX_BODY, on_request, NULL },
 };
 
 static void
