@@ -83,20 +83,22 @@ job_is_sound(const struct engine *e, const struct engine_job *job)
 	    job->stop_ns < 0 || job->grid_ns < 0 || !isfinite(job->jitter_frac) ||
 	    job->jitter_frac < 0 || !isfinite(job->deadband_frac) ||
 	    job->deadband_frac < 0 ||
-	    (double)job->arrival_ns + (double)job->shift_ns < e->now_ns)
+	    (double)job->arrival_ns + (double)job->shift_ns < e->now_ns ||
+	    !graph_is_sound(job))
 		return false;
 	for (uint32_t i = 0; i < job->n_segments; i++) {
 		const struct engine_segment *seg = &job->segments[i];
 		double isolated_ns = 0;
 
 		if (seg->compute_ns < 0 || seg->flows_offset_ns < 0 ||
-		    !weights_are_sound(seg))
+		    seg->latency_ns < 0 || !weights_are_sound(seg))
 			return false;
 		for (uint32_t f = 0; f < seg->n_flows; f++)
 			if (!flow_is_sound(e, &seg->flows[f], &isolated_ns))
 				return false;
 		if (seg->n_flows)
-			isolated_ns += (double)seg->flows_offset_ns;
+			isolated_ns +=
+				(double)seg->flows_offset_ns + (double)seg->latency_ns;
 		longest_ns = max_of(longest_ns,
 				    max_of(isolated_ns, (double)seg->compute_ns));
 	}
@@ -116,6 +118,7 @@ engine_add_job(struct engine *e, const struct engine_job *spec, uint32_t *ret_jo
 	vec_push(&e->jobs, job);
 	for (uint32_t i = 0; i < job->n_segments; i++)
 		e->has_steps |= job->segments[i].steps != NULL;
+	e->has_graphs |= job->graph != NULL;
 	e->fluid.is_stale = true;
 	event_queue_reserve(&e->queue, id + 1);
 	event_queue_set(&e->queue, id, min_of(job->start_ns, job->stop_ns));
@@ -135,8 +138,9 @@ rebuild(struct engine *e)
 {
 	/* Flows that the gate counted may become private: their job asks again. */
 	for (size_t i = 0; i < e->jobs.n; i++)
-		if (e->jobs.items[i]->is_admitted)
-			gate_leave(e, e->jobs.items[i]);
+		for (uint32_t k = 0; k < job_n_running(e->jobs.items[i]); k++)
+			if (job_run(e->jobs.items[i], k)->is_admitted)
+				gate_leave(e, job_run(e->jobs.items[i], k));
 	if (e->measure)
 		measure_flush(e->measure, e);
 	fluid_rebuild(&e->fluid);
@@ -144,6 +148,7 @@ rebuild(struct engine *e)
 		measure_rebuild(e->measure, e);
 	for (size_t i = 0; i < e->jobs.n; i++)
 		job_refresh(e, e->jobs.items[i]);
+	engine_end_changes(e);
 	gate_rebuild(e);
 }
 
@@ -197,6 +202,8 @@ settle(struct engine *e)
 				  e->has_steps ? job_flow_due_ns(e, f)
 					       : fl->finish_ns[f]);
 	}
+	if (e->has_graphs)
+		graph_lower_changed(e);
 	if (e->measure)
 		measure_batch(e->measure, e);
 }

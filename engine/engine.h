@@ -5,7 +5,8 @@
  * The engine knows links (a capacity each) and jobs.  A job repeats
  * iterations; an iteration is a list of segments; a segment computes, sends
  * flows over explicit paths, or does both at once, and ends when all of it has
- * ended.  A flow that is split over k connections is therefore k flows of a segment,
+ * ended.  Segments follow each other, or overlap: each waits for those that it
+ * names, and the iteration ends with its last segment.  A flow that is split over k connections is therefore k flows of a segment,
  * each with its own path and its share of the bytes.  At all times the rates are
  * (weighted) max-min fair over the links' capacities and the flows' own caps:
  *
@@ -19,11 +20,12 @@
  * The engine is pure: no I/O, no clock, no global state; the same jobs and
  * seed give the same bytes.  Events within a nanosecond are one batch, and the
  * jobs in it are handled in the order of their numbers.  Input times are integer
- * nanoseconds.  Latency is zero.  Names, tables, percentiles and policies are in
+ * nanoseconds.  Names, tables, percentiles and policies are in
  * sim/ and scheduler/core.
  *
  * Cost: O(flows whose rate may change) per event, see fluid.h; an uncontended job costs
- * one event per iteration for any number of flows.  Adding a job costs O(all flows)
+ * one event per iteration for any number of flows.  An event of a job whose segments
+ * overlap costs O(its running segments) besides.  Adding a job costs O(all flows)
  * once at the next engine_run(), so add many at a time, also later ones.
  */
 #ifndef ENGINE_ENGINE_H
@@ -48,8 +50,13 @@ struct engine_flow {
 };
 
 struct engine_segment {
-	int64_t compute_ns;              /* 0: none. */
-	int64_t flows_offset_ns;         /* Flows start this long after the segment. */
+	int64_t compute_ns;      /* 0: none. */
+	int64_t flows_offset_ns; /* Flows are due this long after the start. */
+	/*
+	 * Bytes flow this long after the flows are due, the alpha of an alpha-beta
+	 * model; jitter does not scale it, and waits of the pacing come after it.
+	 */
+	int64_t latency_ns;
 	const struct engine_flow *flows; /* Borrowed as above. */
 	uint32_t n_flows;
 	/*
@@ -58,6 +65,14 @@ struct engine_segment {
 	 */
 	double first_weight, last_weight;
 	uint32_t n_steps; /* At most ENGINE_MAX_STEPS. */
+	/*
+	 * Numbers of earlier segments of the job, which must have ended before this
+	 * one starts.  Borrowed as above.  'n_after' 0: the segment before it; with
+	 * 'from_start', none: it starts with the iteration.
+	 */
+	const uint32_t *after;
+	uint32_t n_after;
+	bool from_start;
 };
 
 /* How a job keeps to its time-shift after the first iteration. */
@@ -65,8 +80,8 @@ enum engine_pacing {
 	ENGINE_PACE_FREE,    /* Not at all: the shift is one delay at the start. */
 	ENGINE_PACE_REALIGN, /* CASSINI's agent: off by more than the deadband,
 			      * wait for the next point of the grid. */
-	ENGINE_PACE_GATE,    /* Work-conserving slots: wait only while another
-			      * gated job uses one of its links. */
+	ENGINE_PACE_GATE,    /* Work-conserving slots: a segment's flows wait only
+			      * while another gated job uses one of its links. */
 	ENGINE_PACE_STEER,   /* The observer's 'wait_ns' returns the waits. */
 };
 
@@ -164,7 +179,8 @@ void engine_free(struct engine *engine);
  * Adds a job before or during a run; it may not arrive in the past.  Copies
  * what it needs.  Observers may call it, too.  Returns 0 and the job's number
  * (counted from 0), or -EINVAL for a negative time, a link out of range, a
- * quantity not finite, or iterations without end that take no time.
+ * quantity not finite, a segment that waits for one that is not earlier, or iterations
+ * without end that take no time.
  */
 int engine_add_job(struct engine *engine, const struct engine_job *job,
 		   uint32_t *ret_job);
@@ -175,6 +191,25 @@ int engine_add_job(struct engine *engine, const struct engine_job *job,
  * at the end of the batch.
  */
 void engine_job_set_priority(struct engine *engine, uint32_t job, uint8_t priority);
+
+/*
+ * Changes of the fabric, between calls of engine_run(): they hold from now on, also for
+ * flows that send, which go on with what they have left.  O(all flows) once at the next
+ * engine_run(), however many changes there are.
+ */
+
+/* The capacity of a link.  Returns 0, or -EINVAL if it is not finite and above 0. */
+int engine_set_capacity(struct engine *engine, uint32_t link, double capacity_bps);
+/*
+ * The path of flow 'flow' of a job, numbered from 0 over its segments; 'links' NULL: it
+ * has none, and waits at ENGINE_BLOCKED_BPS until it gets one.  No effect on a job that
+ * has left.  Returns 0 or -EINVAL.
+ */
+int engine_set_path(struct engine *engine, uint32_t job, uint32_t flow,
+		    const uint32_t *links, uint32_t n_links);
+
+/* So little that a day of it is less than a bit; above 0, so that times are finite. */
+#define ENGINE_BLOCKED_BPS 1e-6
 
 /*
  * Runs until no job is left or the simulated time reaches 'until_ns', and may
@@ -196,7 +231,7 @@ void engine_state(const struct engine *engine, double *ret_state);
 
 /*
  * A job's position in an iteration, to resume it in another engine.  Only for jobs
- * without pacing.
+ * without pacing whose segments follow each other: a point has one running segment.
  */
 struct engine_point {
 	double since_ns;   /* Time since the iteration began; 0 or below: not yet. */
@@ -216,13 +251,13 @@ void engine_point_amid(const struct engine *engine, uint32_t job, double share,
 		       struct engine_point *ret_point);
 /*
  * Makes a job that was just added begin at 'point'.  Returns 0, or -EINVAL if the job
- * has begun or is paced, or if the point is not of this job.
+ * has begun or is paced, if its segments overlap, or if the point is not of this job.
  */
 int engine_job_resume(struct engine *engine, uint32_t job,
 		      const struct engine_point *from);
 /*
  * Iterations that the job has finished, plus the finished share of the current one by
- * isolated time.
+ * isolated time.  As the points above, not for a job whose segments overlap.
  */
 double engine_job_progress(const struct engine *engine, uint32_t job);
 

@@ -76,23 +76,35 @@ reserve_flow(struct fluid *fl)
 	fl->flows_capacity = capacity;
 }
 
+/* The cap of a flow's path and own limit. */
+static void
+find_cap(const struct fluid *fl, struct fluid_spec *spec)
+{
+	spec->cap_bps = spec->own_bps;
+	if (spec->blocked_bps > 0)
+		spec->cap_bps = min_of(spec->cap_bps, spec->blocked_bps);
+	for (uint32_t i = 0; i < spec->n_links; i++)
+		spec->cap_bps = min_of(
+			spec->cap_bps,
+			fl->links[fl->paths.items[spec->first_link + i]].capacity_bps);
+	spec->need_bps = ceil(spec->cap_bps);
+}
+
 uint32_t
 fluid_add_flow(struct fluid *fl, uint32_t owner, uint32_t group, const uint32_t *links,
 	       uint32_t n_links, double bytes, double cap_bps, double weight)
 {
-	struct fluid_spec spec = { .cap_bps = cap_bps > 0 ? cap_bps : INFINITY,
+	struct fluid_spec spec = { .own_bps = cap_bps > 0 ? cap_bps : INFINITY,
 				   .work = bytes * 8 * 1e9,
 				   .first_link = (uint32_t)fl->paths.n,
 				   .n_links = n_links,
 				   .group = group };
 
 	reserve_flow(fl);
-	for (uint32_t i = 0; i < n_links; i++) {
-		spec.cap_bps = min_of(spec.cap_bps, fl->links[links[i]].capacity_bps);
+	for (uint32_t i = 0; i < n_links; i++)
 		vec_push(&fl->paths, links[i]);
-	}
 	spec.part = FLUID_NONE;
-	spec.need_bps = ceil(spec.cap_bps);
+	find_cap(fl, &spec);
 	fl->flows[fl->n_flows] =
 		(struct fluid_flow){ .weight = weight,
 				     .cap_level = spec.cap_bps / weight,
@@ -114,6 +126,44 @@ fluid_retire(struct fluid *fl, uint32_t flow)
 	fluid_count_class(fl, fl->flows[flow].priority, false);
 	if (++fl->n_retired > fl->n_flows / 4)
 		fl->is_stale = true;
+}
+
+void
+fluid_set_capacity(struct fluid *fl, uint32_t link, double capacity_bps)
+{
+	fl->links[link].capacity_bps = capacity_bps;
+	fl->links[link].hot_bps = capacity_bps * (1 + FLUID_REL_TOL);
+	fl->has_new_caps = fl->is_stale = true;
+}
+
+void
+fluid_set_path(struct fluid *fl, uint32_t flow, const uint32_t *links, uint32_t n_links,
+	       double blocked_bps)
+{
+	struct fluid_spec *spec = &fl->specs[flow];
+
+	/* A path that is as long as the one before takes its room. */
+	if (n_links > spec->n_links) {
+		spec->first_link = (uint32_t)fl->paths.n;
+		for (uint32_t i = 0; i < n_links; i++)
+			vec_push(&fl->paths, 0);
+	}
+	for (uint32_t i = 0; i < n_links; i++)
+		fl->paths.items[spec->first_link + i] = links[i];
+	spec->n_links = n_links;
+	spec->blocked_bps = blocked_bps;
+	fl->has_new_caps = fl->is_stale = true;
+}
+
+/* After changes of links or paths: the caps of all flows. */
+static void
+find_caps(struct fluid *fl)
+{
+	for (uint32_t f = 0; f < fl->n_flows; f++) {
+		find_cap(fl, &fl->specs[f]);
+		fl->flows[f].cap_level = fl->specs[f].cap_bps / fl->flows[f].weight;
+	}
+	fl->has_new_caps = false;
 }
 
 void
@@ -161,6 +211,8 @@ fluid_set_priority(struct fluid *fl, uint32_t flow, uint8_t priority)
 void
 fluid_rebuild(struct fluid *fl)
 {
+	if (fl->has_new_caps)
+		find_caps(fl);
 	fl->has_classes = !fluid_is_of_one_class(fl);
 	find_live_links(fl);
 	lay_out_members(fl);

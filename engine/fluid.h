@@ -145,6 +145,8 @@ struct fluid_slot {
 /* A flow's fixed parameters, read when it starts and for a rebuild. */
 struct fluid_spec {
 	double cap_bps;      /* Path and own limit; INFINITY: neither. */
+	double own_bps;      /* Own limit alone; INFINITY: none. */
+	double blocked_bps;  /* Limit while there is no path; 0: there is one. */
 	double need_bps;     /* cap_bps rounded up to 1 b/s, so that sums are exact. */
 	double work;         /* bits * 1e9: nanoseconds at 1 b/s. */
 	uint32_t first_link; /* In fluid.paths. */
@@ -172,6 +174,7 @@ struct fluid {
 	uint32_t n_links;
 	bool keeps_all;       /* All links are live: for measurement. */
 	bool is_stale;        /* Flows came or went: fluid_rebuild() is due. */
+	bool has_new_caps;    /* Links or paths changed, and caps of flows with them. */
 	bool has_new_weights; /* Weights change, so rates cannot be remembered. */
 	bool has_classes;     /* Priorities differ, or did since the rebuild. */
 
@@ -255,6 +258,15 @@ fluid_alone_ns(const struct fluid *fl, uint32_t flow)
 {
 	return fl->specs[flow].work / fl->specs[flow].cap_bps;
 }
+
+/*
+ * Change a link, or the path of a flow, also an active one; fluid_rebuild() must follow
+ * before the next solve.  'blocked_bps' above 0 limits a flow that has no path.  O(flows)
+ * at that rebuild.
+ */
+void fluid_set_capacity(struct fluid *fl, uint32_t link, double capacity_bps);
+void fluid_set_path(struct fluid *fl, uint32_t flow, const uint32_t *links,
+		    uint32_t n_links, double blocked_bps);
 
 /* Also of an active flow. */
 void fluid_set_weight(struct fluid *fl, uint32_t flow, double weight);

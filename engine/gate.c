@@ -20,6 +20,10 @@
  * A job that asks in the batch in which a link becomes free comes before waiting jobs:
  * so a job whose segments follow each other without computing keeps its links from one
  * to the next, until a waiting job has aged.
+ *
+ * Segments of a job that overlap pass the gate each on its own, with a slot each, and
+ * never wait for flows of their own job; the places of their job on a link are counted
+ * apart for that, in its graph.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,11 +34,11 @@
 /* A compromise between fairness and throughput, chosen by hand. */
 #define MAX_OVERTAKEN 4
 
-static void list_links(struct engine *e, struct job *job);
-static bool can_go(const struct gate *gate, const struct fluid *fl, struct job *job);
-static void admit(struct engine *e, struct job *job);
-static void reserve(struct gate *gate, const struct job *job);
-static bool is_older(const struct job *a, const struct job *b);
+static void list_links(struct engine *e, struct run *run);
+static bool can_go(const struct gate *gate, const struct fluid *fl, struct run *run);
+static void admit(struct engine *e, struct run *run);
+static void reserve(struct gate *gate, const struct run *run);
+static bool is_older(const struct run *a, const struct run *b);
 
 void
 gate_init(struct gate *gate, uint32_t n_links)
@@ -59,6 +63,13 @@ gate_fini(struct gate *gate)
 	vec_free(&gate->aged);
 }
 
+/* The order of runs where the time decides nothing. */
+static bool
+is_first(const struct run *a, const struct run *b)
+{
+	return a->job->id < b->job->id || (a->job == b->job && a->segment < b->segment);
+}
+
 /* The time at which the plan wanted this segment to send. */
 static double
 slot_ns(const struct engine *e, const struct job *job)
@@ -73,35 +84,36 @@ slot_ns(const struct engine *e, const struct job *job)
 }
 
 bool
-gate_ask(struct engine *e, struct job *job)
+gate_ask(struct engine *e, struct run *run)
 {
 	struct gate *gate = &e->gate;
 	size_t i;
 
-	job->gate_slot_ns = slot_ns(e, job);
+	run->gate_slot_ns = slot_ns(e, run->job);
 	gate->stamp++;
 	for (i = 0; i < gate->aged.n; i++)
-		reserve(gate, e->jobs.items[gate->aged.items[i]]);
-	list_links(e, job);
-	if (can_go(gate, &e->fluid, job)) {
-		admit(e, job);
+		reserve(gate, gate->aged.items[i]);
+	list_links(e, run);
+	if (can_go(gate, &e->fluid, run)) {
+		admit(e, run);
 		return true;
 	}
-	job->is_gated = true;
-	job->gate_since_ns = e->now_ns;
-	job->n_overtaken = 0;
-	job->n_corrections++;
+	run->is_gated = true;
+	run->gate_since_ns = e->now_ns;
+	run->n_overtaken = 0;
+	run->job->n_corrections++;
 
-	vec_push(&gate->waiters, job->id);
+	vec_push(&gate->waiters, run);
 	for (i = gate->waiters.n - 1; i > 0; i--) {
-		const struct job *before = e->jobs.items[gate->waiters.items[i - 1]];
+		struct run *before = gate->waiters.items[i - 1];
 
-		if (before->gate_slot_ns < job->gate_slot_ns ||
-		    (before->gate_slot_ns == job->gate_slot_ns && before->id < job->id))
+		if (before->gate_slot_ns < run->gate_slot_ns ||
+		    (before->gate_slot_ns == run->gate_slot_ns &&
+		     is_first(before, run)))
 			break;
-		gate->waiters.items[i] = before->id;
+		gate->waiters.items[i] = before;
 	}
-	gate->waiters.items[i] = job->id;
+	gate->waiters.items[i] = run;
 	return false;
 }
 
@@ -109,12 +121,17 @@ void
 gate_flow_start(struct engine *e, uint32_t flow)
 {
 	const struct fluid_spec *spec = &e->fluid.specs[flow];
+	struct graph *graph = e->jobs.items[e->fluid.flows[flow].owner]->graph;
 
 	for (uint32_t i = 0; i < spec->n_links; i++) {
 		uint32_t l = e->fluid.paths.items[spec->first_link + i];
 
 		e->gate.sending_bps[l] += spec->cap_bps;
 		e->gate.n_sending[l]++;
+		if (!graph)
+			continue;
+		graph->sending_bps[l] += spec->cap_bps;
+		graph->n_sending[l]++;
 	}
 }
 
@@ -122,6 +139,7 @@ void
 gate_flow_end(struct engine *e, uint32_t flow)
 {
 	const struct fluid_spec *spec = &e->fluid.specs[flow];
+	struct graph *graph = e->jobs.items[e->fluid.flows[flow].owner]->graph;
 
 	for (uint32_t i = 0; i < spec->n_links; i++) {
 		uint32_t l = e->fluid.paths.items[spec->first_link + i];
@@ -129,41 +147,48 @@ gate_flow_end(struct engine *e, uint32_t flow)
 		e->gate.sending_bps[l] =
 			--e->gate.n_sending[l] ? e->gate.sending_bps[l] - spec->cap_bps
 					       : 0;
+		if (!graph)
+			continue;
+		graph->sending_bps[l] = --graph->n_sending[l]
+						? graph->sending_bps[l] - spec->cap_bps
+						: 0;
 	}
 	e->gate.is_changed = true;
 }
 
 static void
-remove_id(uint32_t *ids, size_t *n, uint32_t id)
+remove_run(struct run **runs, size_t *n, const struct run *run)
 {
 	for (size_t i = 0; i < *n; i++) {
-		if (ids[i] != id)
+		if (runs[i] != run)
 			continue;
-		memmove(&ids[i], &ids[i + 1], (*n - i - 1) * sizeof *ids);
+		memmove(&runs[i], &runs[i + 1], (*n - i - 1) * sizeof(struct run *));
 		--*n;
 		break;
 	}
 }
 
 static void
-unlist(struct engine *e, struct job *job)
+unlist(struct engine *e, struct run *run)
 {
 	struct gate *gate = &e->gate;
 
-	remove_id(gate->waiters.items, &gate->waiters.n, job->id);
-	if (job->n_overtaken >= MAX_OVERTAKEN)
-		remove_id(gate->aged.items, &gate->aged.n, job->id);
-	job->is_gated = false;
-	job->waited_ns += e->now_ns - job->gate_since_ns;
+	remove_run(gate->waiters.items, &gate->waiters.n, run);
+	if (run->n_overtaken >= MAX_OVERTAKEN)
+		remove_run(gate->aged.items, &gate->aged.n, run);
+	run->is_gated = false;
+	run->job->waited_ns += e->now_ns - run->gate_since_ns;
 }
 
 /* Lets a waiting job send. */
 static void
-release(struct engine *e, struct job *w)
+release(struct engine *e, struct run *w)
 {
 	unlist(e, w);
 	admit(e, w);
-	event_queue_set(&e->queue, w->id, e->now_ns);
+	if (w->job->graph)
+		w->job->graph->due_ns[w->segment] = e->now_ns;
+	event_queue_set(&e->queue, w->job->id, e->now_ns);
 }
 
 void
@@ -175,7 +200,7 @@ gate_release(struct engine *e)
 	gate->is_changed = false;
 	gate->stamp++;
 	while (i < gate->aged.n) {
-		struct job *w = e->jobs.items[gate->aged.items[i]];
+		struct run *w = gate->aged.items[i];
 
 		if (!can_go(gate, &e->fluid, w)) {
 			reserve(gate, w);
@@ -184,13 +209,12 @@ gate_release(struct engine *e)
 		}
 		release(e, w);
 		/* It may have made others old; the older ones reserve next time. */
-		while (i < gate->aged.n &&
-		       is_older(e->jobs.items[gate->aged.items[i]], w))
+		while (i < gate->aged.n && is_older(gate->aged.items[i], w))
 			i++;
 	}
 	i = 0;
 	while (i < gate->waiters.n) {
-		struct job *w = e->jobs.items[gate->waiters.items[i]];
+		struct run *w = gate->waiters.items[i];
 
 		if (can_go(gate, &e->fluid, w))
 			release(e, w);
@@ -205,7 +229,7 @@ gate_rebuild(struct engine *e)
 	struct gate *gate = &e->gate;
 
 	for (size_t i = 0; i < gate->waiters.n; i++)
-		list_links(e, e->jobs.items[gate->waiters.items[i]]);
+		list_links(e, gate->waiters.items[i]);
 	if (gate->waiters.n)
 		gate_release(e);
 }
@@ -213,10 +237,10 @@ gate_rebuild(struct engine *e)
 /* ------ A job's links ------ */
 
 /* Each flow that the gate controls: not private, with bytes to send. */
-#define FOREACH_GATED_FLOW(e, job, f)                                      \
-	for (uint32_t f = (job)->segments[(job)->segment].first_flow,      \
-		      end__ = f + (job)->segments[(job)->segment].n_flows; \
-	     f < end__; f++)                                               \
+#define FOREACH_GATED_FLOW(e, run, f)                        \
+	for (uint32_t f = run_segment(run)->first_flow,      \
+		      end__ = f + run_segment(run)->n_flows; \
+	     f < end__; f++)                                 \
 		if (!fluid_is_private(&(e)->fluid, f) && (e)->fluid.specs[f].work > 0)
 
 #define FOREACH_PATH_LINK(e, f, l)                                                \
@@ -226,36 +250,36 @@ gate_rebuild(struct engine *e)
 	     l < last__; l++)
 
 void
-gate_leave(struct engine *e, struct job *job)
+gate_leave(struct engine *e, struct run *run)
 {
-	if (job->is_gated)
-		unlist(e, job);
-	if (job->is_admitted)
-		FOREACH_GATED_FLOW(e, job, f)
+	if (run->is_gated)
+		unlist(e, run);
+	if (run->is_admitted)
+		FOREACH_GATED_FLOW(e, run, f)
 			gate_flow_end(e, f);
-	job->is_admitted = false;
+	run->is_admitted = false;
 	e->gate.is_changed = true; /* A reservation may be gone. */
 }
 
 static void
-list_links(struct engine *e, struct job *job)
+list_links(struct engine *e, struct run *run)
 {
 	double *own_bps = e->gate.own_bps;
 
-	job->gate_links.n = 0;
-	job->gate_blocked = 0;
-	FOREACH_GATED_FLOW(e, job, f) {
+	run->gate_links.n = 0;
+	run->gate_blocked = 0;
+	FOREACH_GATED_FLOW(e, run, f) {
 		FOREACH_PATH_LINK(e, f, l) {
 			if (!e->fluid.links[*l].can_exceed)
 				continue;
 			if (own_bps[*l] == 0)
-				vec_push(&job->gate_links,
+				vec_push(&run->gate_links,
 					 ((struct gate_link){ *l, 0 }));
 			own_bps[*l] += e->fluid.specs[f].cap_bps;
 		}
 	}
-	for (size_t i = 0; i < job->gate_links.n; i++) {
-		struct gate_link *own = &job->gate_links.items[i];
+	for (size_t i = 0; i < run->gate_links.n; i++) {
+		struct gate_link *own = &run->gate_links.items[i];
 
 		own->bps = own_bps[own->link];
 		own_bps[own->link] = 0;
@@ -263,27 +287,33 @@ list_links(struct engine *e, struct job *job)
 }
 
 static bool
-is_blocked(const struct gate *gate, const struct fluid *fl, const struct gate_link *own)
+is_blocked(const struct gate *gate, const struct fluid *fl, const struct graph *graph,
+	   const struct gate_link *own)
 {
-	uint32_t l = own->link;
+	uint32_t l = own->link, n_others = gate->n_sending[l];
+	double others_bps = gate->sending_bps[l];
 
+	if (graph) {
+		n_others -= graph->n_sending[l];
+		others_bps -= graph->sending_bps[l];
+	}
 	return gate->reserved[l] == gate->stamp ||
-	       (gate->n_sending[l] &&
-		gate->sending_bps[l] + own->bps >
-			fl->links[l].capacity_bps * (1 + FLUID_REL_TOL));
+	       (n_others && others_bps + own->bps >
+				    fl->links[l].capacity_bps * (1 + FLUID_REL_TOL));
 }
 
 static bool
-can_go(const struct gate *gate, const struct fluid *fl, struct job *job)
+can_go(const struct gate *gate, const struct fluid *fl, struct run *run)
 {
-	const struct gate_link *links = job->gate_links.items;
-	size_t n = job->gate_links.n;
+	const struct gate_link *links = run->gate_links.items;
+	const struct graph *graph = run->job->graph;
+	size_t n = run->gate_links.n, last = run->gate_blocked;
 
-	if (job->gate_blocked < n && is_blocked(gate, fl, &links[job->gate_blocked]))
+	if (last < n && is_blocked(gate, fl, graph, &links[last]))
 		return false;
 	for (size_t i = 0; i < n; i++)
-		if (is_blocked(gate, fl, &links[i])) {
-			job->gate_blocked = i;
+		if (is_blocked(gate, fl, graph, &links[i])) {
+			run->gate_blocked = i;
 			return false;
 		}
 	return true;
@@ -291,63 +321,60 @@ can_go(const struct gate *gate, const struct fluid *fl, struct job *job)
 
 /* True if the job has a link that is marked in 'own_bps'. */
 static bool
-has_marked_link(const struct gate *gate, const struct job *job)
+has_marked_link(const struct gate *gate, const struct run *run)
 {
-	for (size_t i = 0; i < job->gate_links.n; i++)
-		if (gate->own_bps[job->gate_links.items[i].link] > 0)
+	for (size_t i = 0; i < run->gate_links.n; i++)
+		if (gate->own_bps[run->gate_links.items[i].link] > 0)
 			return true;
 	return false;
 }
 
 static bool
-is_older(const struct job *a, const struct job *b)
+is_older(const struct run *a, const struct run *b)
 {
 	return a->gate_since_ns < b->gate_since_ns ||
-	       (a->gate_since_ns == b->gate_since_ns && a->id < b->id);
+	       (a->gate_since_ns == b->gate_since_ns && is_first(a, b));
 }
 
 /* Puts a waiting job in its place among those that have aged. */
 static void
-age(struct engine *e, const struct job *job)
+age(struct gate *gate, struct run *run)
 {
-	struct gate *gate = &e->gate;
 	size_t i;
 
-	vec_push(&gate->aged, job->id);
+	vec_push(&gate->aged, run);
 	for (i = gate->aged.n - 1; i > 0; i--) {
-		const struct job *before = e->jobs.items[gate->aged.items[i - 1]];
-
-		if (is_older(before, job))
+		if (is_older(gate->aged.items[i - 1], run))
 			break;
-		gate->aged.items[i] = before->id;
+		gate->aged.items[i] = gate->aged.items[i - 1];
 	}
-	gate->aged.items[i] = job->id;
+	gate->aged.items[i] = run;
 }
 
 static void
-admit(struct engine *e, struct job *job)
+admit(struct engine *e, struct run *run)
 {
 	struct gate *gate = &e->gate;
 
-	job->is_admitted = true;
-	FOREACH_GATED_FLOW(e, job, f)
+	run->is_admitted = true;
+	FOREACH_GATED_FLOW(e, run, f)
 		gate_flow_start(e, f);
-	for (size_t i = 0; i < job->gate_links.n; i++)
-		gate->own_bps[job->gate_links.items[i].link] = 1;
+	for (size_t i = 0; i < run->gate_links.n; i++)
+		gate->own_bps[run->gate_links.items[i].link] = 1;
 	for (size_t i = 0; i < gate->waiters.n; i++) {
-		struct job *w = e->jobs.items[gate->waiters.items[i]];
+		struct run *w = gate->waiters.items[i];
 
-		if (job->gate_slot_ns > w->gate_slot_ns && has_marked_link(gate, w) &&
-		    ++w->n_overtaken == MAX_OVERTAKEN)
-			age(e, w);
+		if (run->gate_slot_ns > w->gate_slot_ns && w->job != run->job &&
+		    has_marked_link(gate, w) && ++w->n_overtaken == MAX_OVERTAKEN)
+			age(gate, w);
 	}
-	for (size_t i = 0; i < job->gate_links.n; i++)
-		gate->own_bps[job->gate_links.items[i].link] = 0;
+	for (size_t i = 0; i < run->gate_links.n; i++)
+		gate->own_bps[run->gate_links.items[i].link] = 0;
 }
 
 static void
-reserve(struct gate *gate, const struct job *job)
+reserve(struct gate *gate, const struct run *run)
 {
-	for (size_t i = 0; i < job->gate_links.n; i++)
-		gate->reserved[job->gate_links.items[i].link] = gate->stamp;
+	for (size_t i = 0; i < run->gate_links.n; i++)
+		gate->reserved[run->gate_links.items[i].link] = gate->stamp;
 }

@@ -149,6 +149,11 @@ measure_rebuild(struct measure *m, const struct engine *e)
 		m->jobs[m->n_jobs] = (struct job_record){ 0 };
 	m->seen_marked_ns =
 		xreallocarray(m->seen_marked_ns, fl->hops.n, sizeof *m->seen_marked_ns);
+	/* Flows may have left links without an event there. */
+	for (uint32_t l = 0; e->is_changing && l < m->n_links; l++) {
+		m->links[l].is_dirty = true;
+		vec_push(&m->dirty, l);
+	}
 	for (size_t h = 0; h < fl->hops.n; h++)
 		m->seen_marked_ns[h] = m->links[fl->hops.items[h].link].marked_ns;
 }

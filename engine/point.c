@@ -22,6 +22,13 @@ copy_point(const struct engine_point *from, struct engine_point *ret)
 		ret->left[i] = from->left[i];
 }
 
+/* When an isolated segment sends its first byte. */
+static double
+send_after_ns(const struct segment *seg)
+{
+	return seg->offset_ns + seg->latency_ns;
+}
+
 /* How long the isolated segment takes. */
 static double
 segment_ns(const struct engine *e, const struct segment *seg)
@@ -31,7 +38,8 @@ segment_ns(const struct engine *e, const struct segment *seg)
 	for (uint32_t i = 0; i < seg->n_flows; i++)
 		longest_ns = max_of(longest_ns,
 				    fluid_alone_ns(&e->fluid, seg->first_flow + i));
-	return max_of(seg->compute_ns, seg->n_flows ? seg->offset_ns + longest_ns : 0);
+	return max_of(seg->compute_ns,
+		      seg->n_flows ? send_after_ns(seg) + longest_ns : 0);
 }
 
 static double
@@ -46,16 +54,16 @@ iteration_ns(const struct engine *e, const struct job *job)
 
 /* The share of its bytes that a flow of the running segment, which sends, has left. */
 static double
-left_of_flow(const struct engine *e, const struct job *job, uint32_t i)
+left_of_flow(const struct engine *e, const struct run *run, uint32_t i)
 {
-	uint32_t f = job->segments[job->segment].first_flow + i;
+	uint32_t f = run_segment(run)->first_flow + i;
 	const struct fluid_flow *flow = &e->fluid.flows[f];
 	double work = e->fluid.specs[f].work, left;
 
 	if (flow->is_active)
 		left = fluid_work_left(&e->fluid, f, e->now_ns) / work;
 	else if (work > 0 && fluid_is_private(&e->fluid, f))
-		left = (job->send_ns + job_flow_ns(e, job, i) - e->now_ns) /
+		left = (run->send_ns + run_flow_ns(e, run, i) - e->now_ns) /
 		       fluid_alone_ns(&e->fluid, f);
 	else
 		return 0; /* The flow has ended. */
@@ -66,9 +74,11 @@ void
 engine_job_point(const struct engine *e, uint32_t id, struct engine_point *ret)
 {
 	const struct job *job = e->jobs.items[id];
-	const struct segment *seg = &job->segments[job->segment];
-	bool sends = job->is_sent && job->send_ns <= e->now_ns;
+	const struct run *run = &job->run;
+	const struct segment *seg = run_segment(run);
+	bool sends = run->is_sent && run->send_ns <= e->now_ns;
 
+	BUG_ON(job->graph);
 	if (job->from) {
 		copy_point(job->from, ret);
 		return;
@@ -79,14 +89,14 @@ engine_job_point(const struct engine *e, uint32_t id, struct engine_point *ret)
 			job->state == JOB_WAITING ? min_of(ret->since_ns, 0) : 0;
 		return;
 	}
-	ret->segment = job->segment;
-	ret->compute_ns = max_of(0, job->compute_end_ns - e->now_ns);
-	ret->send_ns = seg->n_flows && !sends ? max_of(0, job->send_ns - e->now_ns) : 0;
+	ret->segment = run->segment;
+	ret->compute_ns = max_of(0, run->compute_end_ns - e->now_ns);
+	ret->send_ns = seg->n_flows && !sends ? max_of(0, run->send_ns - e->now_ns) : 0;
 	ret->n_flows = seg->n_flows;
 	ret->left = xcalloc(seg->n_flows + 1, sizeof *ret->left);
 	for (uint32_t i = 0; i < seg->n_flows; i++)
-		ret->left[i] = sends       ? left_of_flow(e, job, i)
-			       : job->left ? job->left[i]
+		ret->left[i] = sends       ? left_of_flow(e, run, i)
+			       : run->left ? run->left[i]
 					   : 1;
 }
 
@@ -96,12 +106,12 @@ point_in_segment(const struct engine *e, const struct segment *seg, double at_ns
 		 struct engine_point *ret)
 {
 	ret->compute_ns = max_of(0, seg->compute_ns - at_ns);
-	ret->send_ns = seg->n_flows ? max_of(0, seg->offset_ns - at_ns) : 0;
+	ret->send_ns = seg->n_flows ? max_of(0, send_after_ns(seg) - at_ns) : 0;
 	ret->n_flows = seg->n_flows;
 	ret->left = xcalloc(seg->n_flows + 1, sizeof *ret->left);
 	for (uint32_t i = 0; i < seg->n_flows; i++) {
 		double isolated_ns = fluid_alone_ns(&e->fluid, seg->first_flow + i);
-		double sent_ns = max_of(0, at_ns - seg->offset_ns);
+		double sent_ns = max_of(0, at_ns - send_after_ns(seg));
 
 		ret->left[i] = sent_ns < isolated_ns ? 1 - sent_ns / isolated_ns : 0;
 	}
@@ -115,6 +125,7 @@ engine_point_amid(const struct engine *e, uint32_t id, double share,
 	double at_ns = share * iteration_ns(e, job);
 	uint32_t s = 0;
 
+	BUG_ON(job->graph);
 	*ret = (struct engine_point){ .since_ns = at_ns };
 	for (; s + 1 < job->n_segments; s++) {
 		double segment = segment_ns(e, &job->segments[s]);
@@ -151,7 +162,7 @@ engine_job_resume(struct engine *e, uint32_t id, const struct engine_point *from
 	struct job *job = e->jobs.items[id];
 
 	if (job->state != JOB_WAITING || job->n_iterations || job->from ||
-	    job->pacing != ENGINE_PACE_FREE || !is_point_of(job, from))
+	    job->pacing != ENGINE_PACE_FREE || job->graph || !is_point_of(job, from))
 		return -EINVAL;
 	if (from->since_ns <= 0) {
 		job->start_ns -= from->since_ns;
