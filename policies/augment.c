@@ -41,8 +41,10 @@ is_there(const struct pol_view *view, const struct pol_plan *plan,
 /* Whether the job may be placed anew. */
 static bool
 may_move(const struct pol_view *view, const struct pol_place *scatters,
-	 const void *state, const struct pol_grant *grant)
+	 const void *state, const struct pol_plan *plan, const struct pol_grant *grant)
 {
+	if (pol_plan_names_gpus(plan, grant))
+		return false;
 	if (!scatters)
 		return grant->n_pieces > 1;
 	return !scatters->is_bound ||
@@ -63,7 +65,7 @@ find_movers(struct augment_room *room, const struct pol_view *view,
 	room->number++;
 	room->movers.n = room->room.n = 0;
 	for (uint32_t i = 0; i < cluster->n_nodes; i++)
-		vec_push(&room->room, cluster->n_gpus[i]);
+		vec_push(&room->room, pol_node_gpus(cluster, i));
 	for (uint32_t i = 0; i < plan->grants.n; i++) {
 		const struct pol_grant *grant = &plan->grants.items[i];
 
@@ -86,7 +88,7 @@ find_movers(struct augment_room *room, const struct pol_view *view,
 		if (grant->group != grant->job)
 			continue;
 		if (room->stays.items[grant->job] != room->number &&
-		    may_move(view, scatters, state, grant))
+		    may_move(view, scatters, state, plan, grant))
 			vec_push(&room->movers, i);
 		else
 			augment_take(room->room.items, augment_pieces(plan, grant),
@@ -175,7 +177,7 @@ static bool
 has_cpus(const struct pol_plan *plan, const struct pol_view *view)
 {
 	for (size_t i = 0; i < plan->grants.n; i++)
-		if (plan->grants.items[i].cpus > 0)
+		if (plan->grants.items[i].given.of[NEED_CPUS] > 0)
 			return !pol_plan_why_not(plan, view);
 	return true;
 }

@@ -12,6 +12,8 @@
  *     placed anew, largest first, as close together as there is room, on a random one of
  *     equal nodes.  In every other plan, jobs that run stay where they run, if possible.
  *     Jobs that the placement binds (pol_place.is_bound) are not moved.
+ *   - Jobs whose GPUs are named (pol_piece.gpus) are not moved, nor are those of a
+ *     planner that accounts for GPUs beyond its plans (pol_planner.is_fixed).
  *   - Otherwise only jobs on several nodes are placed anew: each piece goes to a random
  *     node with exactly as much room, of the same type and part (pol_planner.parts), as
  *     the policy's node had at that moment, in no more racks.  This is the policy's own

@@ -146,7 +146,7 @@ match_rack(struct augment_room *room, const struct pol_cluster *cluster,
 				     (uint32_t)plan->pieces.n - first, nodes[i]))
 				continue;
 			vec_push(&plan->pieces,
-				 ((struct pol_piece){ nodes[i], theirs[p].n_gpus }));
+				 ((struct pol_piece){ nodes[i], theirs[p].n_gpus, 0 }));
 			room->scratch.items[p] = (uint32_t)plan->pieces.n;
 		}
 	}

@@ -78,6 +78,8 @@ struct pol_module {
 	 * Called after init where jobs hold leases (lease.h), with the length of one.
 	 */
 	void (*leases)(void *state, double lease_s);
+	/* Called after init where the policy has rounds, with the length of one. */
+	void (*rounds)(void *state, double round_s);
 };
 
 struct pol_admit {
@@ -115,7 +117,8 @@ struct pol_order {
 /* The GPUs that a job is to get, before placement. */
 struct pol_want {
 	uint32_t job, n_gpus, type; /* type POL_NONE: any. */
-	uint32_t n_held; /* GPUs that it has now; a copy, since most jobs have none. */
+	uint32_t n_held;  /* GPUs that it has now; a copy, since most jobs have none. */
+	uint32_t n_ranks; /* On each GPU, as in pol_grant; 0: one. */
 };
 
 struct pol_size {
@@ -161,6 +164,9 @@ struct pol_planner {
 	 * (augment.h).  Borrowed, and always the same; NULL: there are no parts.
 	 */
 	const uint32_t *(*parts)(const void *state);
+	bool by_type; /* The GPUs of a job are of one type. */
+	/* It accounts for GPUs beyond its plans, so these have no variants (augment.h). */
+	bool is_fixed;
 };
 
 /* How a new plan treats running jobs. */

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-policies_SRCS := $(wildcard policies/*.c policies/math/*.c)
+policies_SRCS := $(wildcard policies/*.c policies/math/*.c policies/hived/*.c)

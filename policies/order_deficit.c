@@ -10,7 +10,9 @@
  * waits (hold_new_jobs, as in Gavel's simulator). Each job begins with
  * initial_credit_s, so that no job has had no time at all.
  *
- * Types are served one after another, the reference type first.
+ * Types are served one after another, the reference type first; or together, in one
+ * order of all pairs of a job and a type, by the first and the last of these keys, then
+ * by type and arrival (types_together).
  */
 #include <float.h>
 #include <math.h>
@@ -20,7 +22,7 @@
 #include "policies/share_types.h"
 #include "policies/shares.h"
 
-#define N_COMMON     4   /* Parameters of all rules; a rule's own follow. */
+#define N_COMMON     5   /* Parameters of all rules; a rule's own follow. */
 #define NEVER_SERVED 1e9 /* Priority over share of a job that has had no time. */
 
 struct part {
@@ -36,7 +38,8 @@ struct state {
 	const struct share_rule *rule;
 	void *rule_state;
 	double reset_s, credit_s;
-	bool waits, remembers;
+	double round_s; /* 0: without rounds. */
+	bool waits, remembers, together;
 	uint32_t n_types;
 	struct order_list list;
 	VEC(struct job) jobs;   /* By id. */
@@ -44,8 +47,10 @@ struct state {
 	VEC(double) shares;     /* [list.ids x types] */
 	VEC(double) all_s;      /* Given to all jobs, by type. */
 	VEC(uint32_t) types;    /* Of the last written list. */
-	double found_s;         /* Time of the last shares. */
-	double grain_s;         /* Resolution of the clock at the last call. */
+	VEC(double) keys;       /* By place in that list. */
+	VEC(uint32_t) sorted, scratch;
+	double found_s; /* Time of the last shares. */
+	double grain_s; /* Resolution of the clock at the last call. */
 	bool is_stale;
 };
 
@@ -61,9 +66,18 @@ begin(struct state *s, const double *params, const struct pol_cluster *cluster,
 	s->credit_s = params[1];
 	s->waits = params[2] > 0;
 	s->remembers = params[3] > 0;
+	s->together = params[4] > 0;
 	s->n_types = cluster->n_types;
 	for (uint32_t type = 0; type < s->n_types; type++)
 		vec_push(&s->all_s, 0);
+}
+
+static void
+rounds(void *state, double round_s)
+{
+	struct state *s = state;
+
+	s->round_s = round_s;
 }
 
 static void
@@ -80,6 +94,9 @@ fini(void *state)
 	vec_free(&s->shares);
 	vec_free(&s->all_s);
 	vec_free(&s->types);
+	vec_free(&s->keys);
+	vec_free(&s->sorted);
+	vec_free(&s->scratch);
 }
 
 static struct part *
@@ -88,7 +105,7 @@ part_of(const struct state *s, uint32_t id, uint32_t type)
 	return &s->parts.items[(size_t)id * s->n_types + type];
 }
 
-static void
+static double
 account(struct state *s, const struct pol_job *job)
 {
 	struct job *it = &s->jobs.items[job->id];
@@ -100,6 +117,17 @@ account(struct state *s, const struct pol_job *job)
 	it->executed_s = job->executed_s;
 	part_of(s, job->id, it->type)->given_s += given_s;
 	s->all_s.items[it->type] += given_s;
+	return given_s;
+}
+
+/* Of a job that ends: where types are compared, all of its last round counts. */
+static void
+account_last(struct state *s, const struct pol_job *job)
+{
+	double given_s = account(s, job);
+
+	if (s->together && given_s < s->round_s)
+		s->all_s.items[s->jobs.items[job->id].type] += s->round_s - given_s;
 }
 
 static void
@@ -116,11 +144,14 @@ on_event(void *state, const struct pol_view *view, enum pol_event event,
 		while (s->parts.n < ((size_t)job->id + 1) * s->n_types)
 			vec_push(&s->parts, ((struct part){ 0 }));
 		s->jobs.items[job->id] = (struct job){ .executed_s = job->executed_s };
-		for (uint32_t type = 0; type < s->n_types; type++)
+		for (uint32_t type = 0; type < s->n_types; type++) {
 			*part_of(s, job->id, type) =
 				(struct part){ .given_s = s->credit_s, .share = NAN };
+			if (s->remembers)
+				s->all_s.items[type] += s->credit_s;
+		}
 	} else if (event == POL_DONE) {
-		account(s, job);
+		account_last(s, job);
 	}
 	s->is_stale |=
 		event == POL_ARRIVED || event == POL_DONE || event == POL_CHANGED;
@@ -171,7 +202,7 @@ priority(const struct state *s, const struct part *it, double all_s)
 {
 	double part = all_s > 0 ? it->given_s / all_s : 0;
 
-	if (s->remembers)
+	if (s->remembers && !s->together)
 		part = it->given_s;
 	if (isnan(it->share))
 		return 0;
@@ -227,6 +258,40 @@ sort_type(struct state *s, const struct pol_view *view, uint32_t type, uint32_t 
 	}
 }
 
+static void
+set_keys(struct state *s, const uint32_t *ids, uint32_t n, enum key key)
+{
+	s->keys.n = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t type = s->types.items[i];
+
+		vec_push(&s->keys, -key_of(s, part_of(s, ids[i], type), type, key));
+	}
+}
+
+/* Sorts all pairs of a job and a type; ties by share, by type, then by arrival. */
+static void
+sort_together(struct state *s, uint32_t *ids, uint32_t n)
+{
+	s->sorted.n = s->scratch.n = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		vec_push(&s->sorted, i);
+		vec_push(&s->scratch, 0);
+	}
+	set_keys(s, ids, n, SHARE);
+	order_sort(s->sorted.items, n, s->keys.items, s->scratch.items);
+	set_keys(s, ids, n, PRIORITY);
+	order_sort(s->sorted.items, n, s->keys.items, s->scratch.items);
+	for (uint32_t i = 0; i < n; i++)
+		s->scratch.items[i] = ids[s->sorted.items[i]];
+	for (uint32_t i = 0; i < n; i++) {
+		ids[i] = s->scratch.items[i];
+		s->scratch.items[i] = s->types.items[s->sorted.items[i]];
+	}
+	for (uint32_t i = 0; i < n; i++)
+		s->types.items[i] = s->scratch.items[i];
+}
+
 static uint32_t
 order(void *state, const struct pol_view *view, uint32_t *ret_ids)
 {
@@ -243,11 +308,14 @@ order(void *state, const struct pol_view *view, uint32_t *ret_ids)
 	for (uint32_t type = 0; type < s->n_types; type++) {
 		uint32_t n_here = list_type(s, view, type, ret_ids + n);
 
-		sort_type(s, view, type, ret_ids + n, n_here);
+		if (!s->together)
+			sort_type(s, view, type, ret_ids + n, n_here);
 		for (uint32_t i = 0; i < n_here; i++)
 			vec_push(&s->types, type);
 		n += n_here;
 	}
+	if (s->together)
+		sort_together(s, ret_ids, n);
 	s->grain_s = nextafter(view->now_s, INFINITY) - view->now_s;
 	return n;
 }
@@ -288,7 +356,10 @@ served(void *state, const struct pol_view *view, const struct pol_plan *plan)
 		   "1: new jobs wait until shares are computed (Gavel's simulator)", 0), \
 	POL_SWITCH("deficit.since_arrival",                                             \
 		   "1: time counts from a job's arrival, not from the last computation " \
-		   "(Muri's simulator)", 0)
+		   "(Muri's simulator)", 0),                                            \
+	POL_SWITCH("deficit.types_together",                                            \
+		   "1: types are served together, not one after another (Sia's "        \
+		   "simulator)", 0)
 /* clang-format on */
 
 static const struct pol_param common[] = { COMMON, { 0 } };
@@ -298,6 +369,14 @@ static const struct pol_param finish_time[] = {
 		"finish-time.muri_semantics",
 		"1: isolated time in iterations, on whole GPUs; remaining time is not "
 		"shared out (Muri's simulator)",
+		0),
+	{ 0 },
+};
+static const struct pol_param steps[] = {
+	COMMON,
+	POL_SWITCH(
+		"throughput.in_steps",
+		"1: throughput counts in steps (Gavel), not in time on the first type",
 		0),
 	{ 0 },
 };
@@ -324,6 +403,7 @@ static const struct pol_param assigned[] = {
 			    .state_size = sizeof(struct state),                      \
 			    .init = init_##rule_,                                    \
 			    .fini = fini,                                            \
+			    .rounds = rounds,                                        \
 			    .on_event = on_event },                                  \
 		.fit = POL_SKIP,                                                     \
 		.order = order,                                                      \
@@ -339,6 +419,6 @@ ORDER("finish-time-shares", "furthest below the share with equal finish-time fai
 ORDER("makespan-shares", "furthest below the share with the least makespan", common,
       share_makespan);
 ORDER("throughput-shares", "furthest below the share with the largest throughput",
-      common, share_throughput);
+      steps, share_throughput);
 ORDER("assigned-shares", "first on its GPU by the optimal assignment", assigned,
       share_assigned);

@@ -79,6 +79,13 @@ remaining_gpu_time(const struct pol_job *job, const struct pol_view *view)
 	return job->remaining_s * job->n_gpus;
 }
 
+static double
+tier(const struct pol_job *job, const struct pol_view *view)
+{
+	(void)view;
+	return -(double)job->priority;
+}
+
 /* Waiting time over running time: with the least key, the ratio is highest. */
 static double
 response_ratio(const struct pol_job *job, const struct pol_view *view)
@@ -95,6 +102,8 @@ KEY_ORDER(order_smallest, "smallest", "fewest GPUs first", POL_SKIP, gpus);
 KEY_ORDER(order_srtf, "srtf", "least remaining time first", POL_SKIP, remaining);
 KEY_ORDER(order_srsf, "srsf", "least remaining GPU time first", POL_SKIP,
 	  remaining_gpu_time);
+KEY_ORDER(order_tier, "tier", "highest priority first, then by arrival", POL_SKIP,
+	  tier);
 KEY_ORDER(order_hrrn, "hrrn", "highest response ratio first", POL_STRICT,
 	  response_ratio);
 

@@ -102,7 +102,7 @@ row(const struct pol_view *view, const struct pol_job *job, uint32_t n_gpus,
 static uint32_t
 count_free(const struct state *s, const struct pol_view *view)
 {
-	uint32_t n = view->cluster->n_all_gpus;
+	uint32_t n = pol_cluster_usable(view->cluster);
 
 	for (uint32_t i = 0; i < view->n_jobs; i++) {
 		const struct pol_job *job = &view->jobs[view->ids[i]];

@@ -15,6 +15,7 @@ extern const struct pol_order order_smallest;      /* Fewest GPUs. */
 extern const struct pol_order order_srtf;          /* Least remaining time. */
 extern const struct pol_order order_srsf;          /* Least remaining GPU time. */
 extern const struct pol_order order_hrrn;          /* Highest response ratio; strict. */
+extern const struct pol_order order_tier;          /* Highest priority. */
 extern const struct pol_order order_longest_pending;
 
 /*
@@ -38,5 +39,13 @@ extern const struct pol_order order_share_equal, order_share_max_min,
 
 /* order_themis.c: largest finish-time fairness rho first (Themis's auction). */
 extern const struct pol_order order_themis;
+
+/* order_shockwave.c: by a plan of the next rounds: log utility, makespan, fairness. */
+extern const struct pol_order order_shockwave;
+/*
+ * order_astraea.c: least GPU time over what was deserved, of users and of their jobs
+ * (Astraea).
+ */
+extern const struct pol_order order_astraea;
 
 #endif

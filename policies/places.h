@@ -26,6 +26,8 @@ void place_best_fit_free(void *state); /* Accepts NULL. */
 extern const struct pol_place place_spread;
 /* place_random.c: random nodes. */
 extern const struct pol_place place_random;
+/* place_mapa.c: the GPUs of a server whose links suit the job best (MAPA). */
+extern const struct pol_place place_mapa;
 /* place_skew.c: best fit for jobs of skewed models; count for others. */
 extern const struct pol_place place_skew;
 
@@ -33,7 +35,7 @@ extern const struct pol_place place_skew;
 const struct pol_place *place_find(const char *name);
 extern const struct pol_place *const place_all[];
 
-/* All GPUs are free; borrows 'ret_n_free', [n_nodes]. */
+/* All GPUs of nodes that are not away are free; borrows 'ret_n_free', [n_nodes]. */
 struct pol_free place_empty(const struct pol_cluster *cluster, uint32_t *ret_n_free);
 
 /* Places what a job requested, on GPUs of any type. */
@@ -52,11 +54,19 @@ place_want(const struct pol_job *job)
  */
 uint32_t place_keep(const struct pol_job *job, struct pol_free *free,
 		    struct pol_plan *plan);
+/* Whether the memory of GPUs and nodes, of any type, suffices for both on the same GPUs. */
+bool place_may_share(const struct pol_cluster *cluster, const struct pol_job *a,
+		     const struct pol_job *b);
 /* Frees pieces that were taken. */
 void place_give_back(struct pol_free *free, const struct pol_piece *pieces, uint32_t n);
 /* For placements: takes GPUs of a node as the next piece. */
 void place_take(struct pol_free *free, struct pol_plan *plan, uint32_t node,
 		uint32_t n_gpus);
+/* The same for a piece that may name its GPUs. */
+void place_take_named(struct pol_free *free, struct pol_plan *plan,
+		      struct pol_piece piece);
+/* By node, the GPUs that the plan's pieces name; fills ret_busy, [n_nodes]. */
+void place_busy(const struct pol_plan *plan, uint32_t n_nodes, uint64_t *ret_busy);
 /* Sorts a few pieces by node. */
 void place_sort(struct pol_piece *pieces, uint32_t n);
 

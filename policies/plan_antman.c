@@ -37,6 +37,7 @@ struct state {
 	VEC(uint32_t) first_gpu;     /* By node. */
 	VEC(uint32_t) n_free;        /* By node: GPUs without an owner. */
 	uint32_t n_all_free;
+	VEC(bool) is_away;      /* By node, at the last plan. */
 	VEC(uint32_t) holder;   /* By node: the job that reserves it, or POL_NONE. */
 	VEC(uint32_t) n_lacked; /* By id: GPUs it still waits for; 0: it runs. */
 	VEC(uint32_t) node_of;  /* By id: the node it reserves, or POL_NONE. */
@@ -69,6 +70,7 @@ init(void *state, const double *values, const struct pol_cluster *cluster,
 		vec_push(&s->first_gpu, (uint32_t)s->gpus.n);
 		vec_push(&s->n_free, cluster->n_gpus[i]);
 		vec_push(&s->holder, POL_NONE);
+		vec_push(&s->is_away, false);
 		for (uint32_t k = 0; k < cluster->n_gpus[i]; k++) {
 			vec_push(&s->gpus, ((struct gpu){ i, POL_NONE, POL_NONE }));
 			vec_push(&s->loads, 0);
@@ -87,6 +89,7 @@ fini(void *state)
 	vec_free(&s->first_gpu);
 	vec_free(&s->n_free);
 	vec_free(&s->holder);
+	vec_free(&s->is_away);
 	vec_free(&s->n_lacked);
 	vec_free(&s->node_of);
 	vec_free(&s->found);
@@ -99,12 +102,15 @@ fini(void *state)
 static void
 leave(struct state *s, uint32_t id)
 {
+	/* What it has only reserved is loaded less. */
+	double load = LOAD_GUARANTEED - (s->n_lacked.items[id] ? LOAD_STARTED : 0);
+
 	for (size_t i = 0; i < s->gpus.n; i++) {
 		struct gpu *gpu = &s->gpus.items[i];
 
 		if (gpu->owner == id) {
 			gpu->owner = POL_NONE;
-			s->loads.items[i] -= LOAD_GUARANTEED;
+			s->loads.items[i] -= load;
 			s->n_free.items[gpu->node]++;
 			s->n_all_free++;
 		} else if (gpu->opportunist == id) {
@@ -112,6 +118,19 @@ leave(struct state *s, uint32_t id)
 			s->loads.items[i] -= LOAD_OPPORTUNISTIC;
 		}
 	}
+}
+
+/* Gives up what a job has, or has reserved. */
+static void
+wait_again(struct state *s, const struct pol_job *job)
+{
+	uint32_t *node = &s->node_of.items[job->id];
+
+	leave(s, job->id);
+	s->n_lacked.items[job->id] = job->n_gpus;
+	if (*node != POL_NONE && s->holder.items[*node] == job->id)
+		s->holder.items[*node] = POL_NONE;
+	*node = POL_NONE;
 }
 
 static void
@@ -129,6 +148,8 @@ on_event(void *state, const struct pol_view *view, enum pol_event event,
 		s->n_lacked.items[job->id] = job->n_gpus;
 	else if (event == POL_DONE)
 		leave(s, job->id);
+	else if (event == POL_STOPPED)
+		wait_again(s, job);
 	order_list_event(&s->list, event, job->id);
 }
 
@@ -254,7 +275,8 @@ find_open(struct state *s)
 {
 	s->found.n = 0;
 	for (uint32_t i = 0; i < s->gpus.n; i++)
-		if (s->loads.items[i] < LOAD_LIMIT)
+		if (s->loads.items[i] < LOAD_LIMIT &&
+		    !s->is_away.items[s->gpus.items[i].node])
 			vec_push(&s->found, i);
 }
 
@@ -271,6 +293,40 @@ let_in(struct state *s, const struct pol_job *job)
 	}
 	s->n_lacked.items[job->id] = 0;
 	find_open(s);
+}
+
+/* ---- Nodes that are away --------------------------------------------------------- */
+
+/* Jobs that have GPUs of a node, or reserve some, wait again. */
+static void
+leave_node(struct state *s, const struct pol_view *view, uint32_t node)
+{
+	for (size_t i = 0; i < s->list.ids.n; i++)
+		if (s->node_of.items[s->list.ids.items[i]] == node)
+			wait_again(s, &view->jobs[s->list.ids.items[i]]);
+	for (uint32_t i = s->first_gpu.items[node];
+	     i < s->gpus.n && s->gpus.items[i].node == node; i++)
+		if (s->gpus.items[i].owner != POL_NONE)
+			wait_again(s, &view->jobs[s->gpus.items[i].owner]);
+}
+
+static void
+follow_nodes(struct state *s, const struct pol_view *view)
+{
+	const struct pol_cluster *cluster = view->cluster;
+
+	for (uint32_t i = 0; cluster->is_away && i < s->n_nodes; i++) {
+		if (cluster->is_away[i] == s->is_away.items[i])
+			continue;
+		s->is_away.items[i] = cluster->is_away[i];
+		if (cluster->is_away[i])
+			leave_node(s, view, i);
+		s->n_free.items[i] = pol_node_gpus(cluster, i);
+		if (cluster->is_away[i])
+			s->n_all_free -= cluster->n_gpus[i];
+		else
+			s->n_all_free += cluster->n_gpus[i];
+	}
 }
 
 /* ---- The plan -------------------------------------------------------------------- */
@@ -333,7 +389,8 @@ grant(const struct state *s, const struct pol_job *job, struct pol_plan *plan)
 		if (i && plan->pieces.items[plan->pieces.n - 1].node == gpu->node)
 			plan->pieces.items[plan->pieces.n - 1].n_gpus++;
 		else
-			vec_push(&plan->pieces, ((struct pol_piece){ gpu->node, 1 }));
+			vec_push(&plan->pieces,
+				 ((struct pol_piece){ gpu->node, 1, 0 }));
 		if (gpu->opportunist == job->id && gpu->owner != POL_NONE &&
 		    !s->n_lacked.items[gpu->owner])
 			add_owner(plan, &grant, gpu->owner, gpu->node);
@@ -348,6 +405,7 @@ plan(void *state, const struct pol_view *view, struct pol_plan *plans, uint32_t 
 	struct state *s = state;
 
 	(void)n_max;
+	follow_nodes(s, view);
 	for (size_t i = 0; i < s->list.ids.n; i++) {
 		const struct pol_job *job = &view->jobs[s->list.ids.items[i]];
 
@@ -385,4 +443,5 @@ const struct pol_planner planner_antman = {
 		    .fini = fini,
 		    .on_event = on_event },
 	.plan = plan,
+	.is_fixed = true,
 };

@@ -92,7 +92,8 @@ is_worth_it(const struct pol_view *view, uint32_t a, uint32_t b)
 {
 	const struct pol_job *one = &view->jobs[a], *other = &view->jobs[b];
 
-	return speed(view, one, other) + speed(view, other, one) > 1;
+	return place_may_share(view->cluster, one, other) &&
+	       speed(view, one, other) + speed(view, other, one) > 1;
 }
 
 /* Returns the requested GPUs, a pair's once; dissolves pairs that no longer pay. */
@@ -126,8 +127,8 @@ pair(struct state *s, const struct pol_view *view, uint64_t n_wanted)
 	uint32_t *ids = s->singles.items;
 
 	rng_shuffle(s->rng, ids, s->singles.n);
-	for (size_t i = 0; i < s->singles.n && n_wanted > view->cluster->n_all_gpus;
-	     i++) {
+	for (size_t i = 0;
+	     i < s->singles.n && n_wanted > pol_cluster_usable(view->cluster); i++) {
 		size_t k = i + 1;
 
 		while (k < s->singles.n &&

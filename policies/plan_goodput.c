@@ -62,12 +62,13 @@ struct state {
 	double params[N_PARAMS];
 	struct rng *rng;
 	struct genetic *genetic;
-	bool has_happened;    /* An event since the last plan. */
-	double waited;        /* Sum of steps_waited(). */
-	VEC(uint32_t) row_of; /* By job, in the last plan; or NOWHERE. */
-	VEC(uint32_t) last;   /* Jobs of the rows in the last plan. */
-	VEC(uint32_t) from;   /* Of rows. */
-	VEC(struct row) rows; /* In the order in which nodes serve them. */
+	bool has_happened;        /* An event since the last plan. */
+	double waited;            /* Sum of steps_waited(). */
+	VEC(uint32_t) row_of;     /* By job, in the last plan; or NOWHERE. */
+	VEC(uint32_t) last;       /* Jobs of the rows in the last plan. */
+	VEC(uint32_t) from;       /* Of rows. */
+	VEC(uint32_t) capacities; /* By node: GPUs that jobs may use. */
+	VEC(struct row) rows;     /* In the order in which nodes serve them. */
 	VEC(struct genetic_row) limits;
 	VEC(uint16_t) now;
 	VEC(double) worths; /* NAN: not computed yet. */
@@ -95,6 +96,7 @@ fini(void *state)
 	vec_free(&s->row_of);
 	vec_free(&s->last);
 	vec_free(&s->from);
+	vec_free(&s->capacities);
 	vec_free(&s->rows);
 	vec_free(&s->limits);
 	vec_free(&s->now);
@@ -373,7 +375,7 @@ write_plan(const struct state *s, const uint16_t *cells, double score,
 		for (uint32_t node = 0; node < n; node++)
 			if (cells[node])
 				vec_push(&plan->pieces,
-					 ((struct pol_piece){ node, cells[node] }));
+					 ((struct pol_piece){ node, cells[node], 0 }));
 		grant(plan, s->rows.items[i].job, first);
 	}
 	plan->score = score;
@@ -481,7 +483,10 @@ plan(void *state, const struct pol_view *view, struct pol_plan *plans, uint32_t 
 	problem.n_rows = (uint32_t)s->rows.n;
 	opts.n_generations = n_generations(s, &opts);
 	problem.rows = s->limits.items;
-	problem.capacities = view->cluster->n_gpus;
+	s->capacities.n = 0;
+	for (uint32_t i = 0; i < view->cluster->n_nodes; i++)
+		vec_push(&s->capacities, pol_node_gpus(view->cluster, i));
+	problem.capacities = s->capacities.items;
 	problem.now = s->now.items;
 	carry(s);
 	genetic_search(s->genetic, &problem, &opts, s->rng);

@@ -218,6 +218,22 @@ leave(struct state *s, uint32_t id)
 	s->running.n = n;
 }
 
+/* Not by a plan, which has set the phase: a node of the job went away. */
+static void
+be_stopped(struct state *s, uint32_t id)
+{
+	struct it *it = &s->its.items[id];
+
+	if (it->phase == RUNNING) {
+		leave(s, id);
+		it->mate = POL_NONE;
+		it->has_joined = false;
+		it->phase = KNOWN;
+	} else if (it->phase == PROFILED) {
+		it->phase = NEW;
+	}
+}
+
 static void
 on_event(void *state, const struct pol_view *view, enum pol_event event,
 	 const struct pol_job *job)
@@ -229,6 +245,8 @@ on_event(void *state, const struct pol_view *view, enum pol_event event,
 	} else if (event == POL_DONE) {
 		predicted_learn(&s->predicted, job);
 		leave(s, job->id);
+	} else if (event == POL_STOPPED) {
+		be_stopped(s, job->id);
 	}
 	order_list_event(&s->list, event, job->id);
 }
@@ -359,7 +377,8 @@ find_mate(const struct state *s, const struct pol_view *view, const struct pol_j
 
 		if (other->mate == POL_NONE && view->jobs[id].n_gpus == job->n_gpus &&
 		    it->score + other->score <= MAX_SCORE &&
-		    it->size <= 2 * other->size)
+		    it->size <= 2 * other->size &&
+		    place_may_share(view->cluster, job, &view->jobs[id]))
 			return id;
 	}
 	return POL_NONE;

@@ -294,7 +294,7 @@ pair(struct state *s, const struct pol_view *view, struct bucket *bucket,
 			continue;
 		if (mates[u] == MATCHING_NONE) {
 			vec_push(&s->sorted, groups[u]);
-		} else if (*n_wanted > view->cluster->n_all_gpus) {
+		} else if (*n_wanted > pol_cluster_usable(view->cluster)) {
 			merge(&groups[mates[u]], &groups[u]);
 			vec_push(&s->sorted, groups[mates[u]]);
 			*n_wanted -= bucket->n_gpus;
@@ -403,7 +403,8 @@ plan(void *state, const struct pol_view *view, struct pol_plan *plans, uint32_t 
 	sort_list(s, view);
 	n_wanted = choose(s, view);
 	for (uint32_t round = 0;
-	     round < s->max_jobs && n_wanted > view->cluster->n_all_gpus; round++)
+	     round < s->max_jobs && n_wanted > pol_cluster_usable(view->cluster);
+	     round++)
 		for (uint32_t i = 0; i < s->n_buckets; i++)
 			pair(s, view, &s->buckets.items[i], &n_wanted);
 	collect(s, view);

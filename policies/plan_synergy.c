@@ -254,11 +254,11 @@ plan(void *state, const struct pol_view *view, struct pol_plan *plans, uint32_t 
 	s->free = place_empty(view->cluster, s->n_free.items);
 	s->n_cpus.n = 0;
 	for (uint32_t i = 0; i < view->cluster->n_nodes; i++)
-		vec_push(&s->n_cpus, view->cluster->n_gpus[i] * s->even);
+		vec_push(&s->n_cpus, pol_node_gpus(view->cluster, i) * s->even);
 	for (size_t i = 0; i < s->list.ids.n && s->free.n_all; i++)
 		serve(s, view, &view->jobs[s->ids.items[i]], plan);
 	for (size_t i = 0; i < plan->grants.n; i++)
-		plan->grants.items[i].cpus =
+		plan->grants.items[i].given.of[NEED_CPUS] =
 			(double)s->cpus.items[plan->grants.items[i].job] / s->even;
 	return 1;
 }

@@ -25,7 +25,8 @@ enum slot {
 struct policy {
 	const struct policy_spec *spec;
 	const struct pol_cluster *cluster;
-	double round_s, restart_s;
+	double round_s;
+	struct pol_costs costs;
 	const struct pol_place *place;
 	const struct pol_module *modules[N_SLOTS]; /* NULL: none. */
 	void *states[N_SLOTS];                     /* Owned. */
@@ -82,6 +83,8 @@ begin_module(struct policy *policy, enum slot slot, const struct policy_opts *op
 		module->samples(policy->states[slot], opts->samples, opts->n_samples);
 	if (module->leases && policy->spec->drive == POL_LEASES)
 		module->leases(policy->states[slot], policy->round_s);
+	if (module->rounds && policy->spec->drive == POL_ROUNDS)
+		module->rounds(policy->states[slot], policy->round_s);
 	free(values);
 	return 0;
 }
@@ -99,6 +102,19 @@ no_such_place(const char *name, struct err *err)
 	return r;
 }
 
+static struct pol_costs
+costs_of(const struct policy_spec *spec, const struct policy_opts *opts)
+{
+	double restart_s =
+		opts && !isnan(opts->restart_s) ? opts->restart_s : spec->restart_s;
+
+	return (struct pol_costs){
+		.restart_s = restart_s,
+		.resize_s = opts && opts->resize_s ? *opts->resize_s : restart_s,
+		.migrate_s = opts && opts->migrate_s ? *opts->migrate_s : restart_s,
+	};
+}
+
 int
 policy_new(const struct policy_spec *spec, const struct policy_opts *opts,
 	   const struct pol_cluster *cluster, struct policy **ret_policy,
@@ -111,8 +127,7 @@ policy_new(const struct policy_spec *spec, const struct policy_opts *opts,
 		.spec = spec,
 		.cluster = cluster,
 		.round_s = opts && !isnan(opts->round_s) ? opts->round_s : spec->round_s,
-		.restart_s = opts && !isnan(opts->restart_s) ? opts->restart_s
-							     : spec->restart_s,
+		.costs = costs_of(spec, opts),
 		.place = opts && opts->place && spec->place ? place_find(opts->place)
 							    : spec->place,
 		.modules = {
@@ -168,10 +183,10 @@ policy_free(struct policy *policy)
 	free(policy);
 }
 
-double
-policy_restart_s(const struct policy *policy)
+struct pol_costs
+policy_costs(const struct policy *policy)
 {
-	return policy->restart_s;
+	return policy->costs;
 }
 
 bool
@@ -197,9 +212,10 @@ uint32_t
 policy_max_gpus(const struct policy *policy)
 {
 	const struct pol_cluster *cluster = policy->cluster;
+	bool by_type = policy->spec->planner && policy->spec->planner->by_type;
 	uint32_t most = 0;
 
-	if (!has_types(policy))
+	if (!has_types(policy) && !by_type)
 		return cluster->n_all_gpus;
 	for (uint32_t type = 0; type < cluster->n_types; type++) {
 		uint32_t n = pol_cluster_gpus(cluster, type);
@@ -318,9 +334,10 @@ free_all(struct policy *policy)
 
 		for (uint32_t i = 0; i < cluster->n_nodes; i++) {
 			bool counts = !has_types(policy) || cluster->type_of[i] == k;
+			uint32_t n_gpus = counts ? pol_node_gpus(cluster, i) : 0;
 
-			vec_push(&policy->n_free, counts ? cluster->n_gpus[i] : 0);
-			free.n_all += counts ? cluster->n_gpus[i] : 0;
+			vec_push(&policy->n_free, n_gpus);
+			free.n_all += n_gpus;
 		}
 		vec_push(&policy->frees, free);
 	}
@@ -354,6 +371,13 @@ want(struct policy *policy, const struct pol_view *view, uint32_t n)
 		spec->size->size(policy->states[SIZE], view, policy->wants.items, n);
 }
 
+static void
+grant(struct pol_plan *plan, const struct pol_want *want, size_t first_piece)
+{
+	pol_plan_grant(plan, want->job, want->n_gpus, want->job, first_piece);
+	plan->grants.items[plan->grants.n - 1].n_ranks = want->n_ranks;
+}
+
 /* Gives the job its present pieces; false if it has none that fit and are free. */
 static inline bool
 keep(const struct pol_view *view, const struct pol_want *want, struct pol_free *free,
@@ -364,7 +388,7 @@ keep(const struct pol_view *view, const struct pol_want *want, struct pol_free *
 	if (!want->n_held || want->n_held != want->n_gpus ||
 	    !place_keep(&view->jobs[want->job], free, plan))
 		return false;
-	pol_plan_grant(plan, want->job, want->n_gpus, want->job, first);
+	grant(plan, want, first);
 	return true;
 }
 
@@ -377,7 +401,7 @@ place(struct policy *policy, const struct pol_view *view, const struct pol_want 
 	if (want->n_gpus > free->n_all ||
 	    !policy->place->place(policy->states[PLACE], view, want, free, plan))
 		return false;
-	pol_plan_grant(plan, want->job, want->n_gpus, want->job, first);
+	grant(plan, want, first);
 	return true;
 }
 
@@ -534,11 +558,18 @@ scattering(const struct policy *policy)
 	return scatters ? policy->place : NULL;
 }
 
+static bool
+is_fixed(const struct policy *policy)
+{
+	return policy->spec->planner && policy->spec->planner->is_fixed;
+}
+
 bool
 policy_vary(struct policy *policy, const struct pol_view *view,
 	    const struct pol_plan *base, struct pol_plan *plan)
 {
-	return augment_vary_one(&policy->vary, view, scattering(policy),
+	return !is_fixed(policy) &&
+	       augment_vary_one(&policy->vary, view, scattering(policy),
 				policy->states[PLACE], parts_of(policy),
 				&policy->vary_rng, base, plan);
 }
@@ -554,6 +585,8 @@ policy_decide(struct policy *policy, const struct pol_view *view,
 	for (uint32_t i = 0; i < n_max; i++)
 		pol_plan_clear(&plans[i]);
 	n = plan(policy, view, plans, n_max);
+	if (is_fixed(policy))
+		return n;
 	return augment_vary(&policy->vary, view, scattering(policy),
 			    policy->states[PLACE], parts_of(policy), &policy->vary_rng,
 			    plans, n, n_max);

@@ -42,7 +42,7 @@ struct policy_spec {
 	enum pol_drive drive;
 	enum pol_keep keep;
 	double round_s;   /* Length of a round or a lease. */
-	double restart_s; /* The cost of a start after a stop. */
+	double restart_s; /* The cost of a start after a stop; see struct pol_costs. */
 	bool adapts;      /* Jobs choose their batch sizes, and report (view.h). */
 	const struct pol_admit *admit; /* NULL: every job. */
 	const struct pol_order *order; /* NULL with a planner. */
@@ -60,12 +60,20 @@ struct policy_spec {
 extern const struct policy_spec policy_table[];
 const struct policy_spec *policy_find(const char *name); /* Or NULL. */
 
+/* Seconds that a job has GPUs and makes no progress, once it has begun. */
+struct pol_costs {
+	double restart_s; /* A start after a stop. */
+	double resize_s;  /* Another number of GPUs while it runs. */
+	double migrate_s; /* Other GPUs while it runs, and as many. */
+};
+
 /* Settings of the user; 'sets' has "NAME=VALUE" for the mechanisms' parameters. */
 struct policy_opts {
 	uint64_t seed;
 	const char *const *sets;
 	size_t n_sets;
-	double round_s, restart_s; /* NAN: the spec's. */
+	double round_s, restart_s;          /* NAN: the spec's. */
+	const double *resize_s, *migrate_s; /* NULL: as restart_s. */
 	/* Another placement; NULL: the spec's.  Ignored with a planner. */
 	const char *place;
 	const double *samples; /* GPU seconds of jobs that ran elsewhere, ascending. */
@@ -77,7 +85,7 @@ int policy_new(const struct policy_spec *spec, const struct policy_opts *opts,
 	       const struct pol_cluster *cluster, struct policy **ret_policy,
 	       struct err *err);
 void policy_free(struct policy *policy); /* Accepts NULL. */
-double policy_restart_s(const struct policy *policy);
+struct pol_costs policy_costs(const struct policy *policy);
 /* The length of a round or a lease; INFINITY if the policy has neither. */
 double policy_round_s(const struct policy *policy);
 /* The most GPUs that a job can get: those of one type, if the policy knows types. */

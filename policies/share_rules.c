@@ -8,11 +8,13 @@
 #include "policies/shares.h"
 
 #define LEAST_S 1e-6 /* Least time, above 0. */
+#define GRAINS  1e5  /* Of 1; shares of the largest throughput are rounded (Gavel). */
 
 struct state {
 	VEC(double) gpus;
 	VEC(double) values;
 	struct share_types types; /* For clusters with several types. */
+	bool in_steps;            /* Value of throughput.in_steps. */
 };
 
 static void
@@ -125,20 +127,53 @@ makespan(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t
 }
 
 static void
+throughput_init(void *state, const double *params)
+{
+	struct state *s = state;
+
+	s->in_steps = params[0] > 0;
+}
+
+/* What a job does in a second, over its speed. */
+static double
+unit_of(const struct state *s, const struct pol_job *job)
+{
+	return s->in_steps && job->iteration_s > 0 ? 1 / job->iteration_s : 1;
+}
+
+static void
+throughput_types(struct state *s, const struct pol_view *view, const uint32_t *ids,
+		 uint32_t n, double *ret_shares)
+{
+	struct share_types *types = &s->types;
+	int r;
+
+	share_types_read(types, view, ids, n);
+	for (size_t i = 0; i < types->values.n; i++)
+		types->values.items[i] *=
+			unit_of(s, &view->jobs[ids[i / types->in.n_types]]);
+	r = shares_types_most(&types->in, ret_shares);
+	for (size_t i = 0; r == 0 && i < types->values.n; i++)
+		ret_shares[i] = nearbyint(ret_shares[i] * GRAINS) / GRAINS;
+	share_types_end(types, r, n, ret_shares);
+}
+
+static void
 throughput(void *state, const struct pol_view *view, const uint32_t *ids, uint32_t n,
 	   double *ret_shares)
 {
 	struct state *s = state;
 
 	if (view->cluster->n_types > 1) {
-		share_types_read(&s->types, view, ids, n);
-		share_types_end(&s->types, shares_types_most(&s->types.in, ret_shares),
-				n, ret_shares);
+		throughput_types(s, view, ids, n, ret_shares);
 		return;
 	}
 	read_gpus(s, view, ids, n);
-	for (uint32_t i = 0; i < n; i++)
-		vec_push(&s->values, share_speed(view, &view->jobs[ids[i]], 0));
+	for (uint32_t i = 0; i < n; i++) {
+		const struct pol_job *job = &view->jobs[ids[i]];
+
+		vec_push(&s->values, share_speed(view, job, 0) * unit_of(s, job));
+	}
 	shares_most(s->gpus.items, s->values.items, n, view->cluster->n_all_gpus,
 		    ret_shares);
 }
@@ -160,6 +195,7 @@ const struct share_rule share_makespan = {
 };
 const struct share_rule share_throughput = {
 	.state_size = sizeof(struct state),
+	.init = throughput_init,
 	.fini = fini,
 	.shares = throughput,
 };

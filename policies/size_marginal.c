@@ -12,6 +12,7 @@
 #include <math.h>
 
 #include "policies/order_list.h"
+#include "policies/plan.h"
 #include "policies/sizes.h"
 
 #define EQUAL (1 + 1e-9) /* Gains closer than this are equal: rounding. */
@@ -130,16 +131,26 @@ sort_by_size(struct state *s, struct pol_want *wants, uint32_t n)
 		wants[i] = s->wants.items[s->at.items[i]];
 }
 
+/* An elastic job's memory must fit. */
+static uint32_t
+least_gpus(const struct pol_view *view, const struct pol_job *job)
+{
+	struct needs capacity = pol_cluster_capacity(view->cluster, 0);
+	uint32_t n = needs_least_gpus(&job->needs, job->n_gpus, &capacity);
+
+	return job->max_gpus > job->n_gpus && n < job->n_gpus ? n : job->n_gpus;
+}
+
 static void
 size(struct state *s, const struct pol_view *view, struct pol_want *wants, uint32_t n,
      worth_fn worth)
 {
-	uint32_t n_free = view->cluster->n_all_gpus;
+	uint32_t n_free = pol_cluster_usable(view->cluster);
 
 	s->worth.n = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct pol_job *job = &view->jobs[wants[i].job];
-		uint32_t n_least = job->max_gpus > job->n_gpus ? 1 : job->n_gpus;
+		uint32_t n_least = least_gpus(view, job);
 
 		wants[i].n_gpus = n_least <= n_free ? n_least : 0;
 		n_free -= wants[i].n_gpus;

@@ -18,4 +18,10 @@
 extern const struct pol_size size_time; /* Gain in remaining time (Optimus). */
 extern const struct pol_size size_loss; /* Gain in training loss (SLAQ). */
 
+/*
+ * size_ranks.c: a job may have several ranks on each of fewer GPUs; the last ones are
+ * shrunk first (Singularity).
+ */
+extern const struct pol_size size_ranks;
+
 #endif

@@ -122,13 +122,13 @@ stages_loading(const struct pol_job *job)
 static double
 single_speed(const struct pol_job *job)
 {
-	double loading = stages_loading(job);
+	double loading = stages_loading(job), cpus = job->given.of[NEED_CPUS];
 
-	if (!(job->cpus > 0) || !stages_are_known(job))
+	if (!(cpus > 0) || !stages_are_known(job))
 		return 1;
 	if (!(loading < INFINITY))
-		return job->cpus;
-	return fmax(loading, 1) / fmax(loading / job->cpus, 1);
+		return cpus;
+	return fmax(loading, 1) / fmax(loading / cpus, 1);
 }
 
 /* The number of gaps that a stage fills, and the rest that it takes of one more. */

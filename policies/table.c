@@ -182,6 +182,18 @@ const struct policy_spec policy_table[] = {
 		.place = &place_best_fit,
 	},
 	{
+		.name = "astraea",
+		.text = "leases; the user, then its job, with the least GPU time over "
+			"what it deserved",
+		.source = "Astraea (TPDS 2021), the code of its simulator",
+		.drive = POL_LEASES,
+		.keep = POL_KEEP_CHOSEN,
+		.round_s = 900,
+		.restart_s = 25,
+		.order = &order_astraea,
+		.place = &place_best_fit,
+	},
+	{
 		.name = "random",
 		.text = "order of themis, on random nodes",
 		.source =
@@ -289,6 +301,17 @@ const struct policy_spec policy_table[] = {
 		.place = &place_count,
 	},
 	{
+		.name = "shockwave",
+		.text = "plans of 20 rounds: largest log utility of progress, small "
+			"makespan, finish-time fairness",
+		.source = "Shockwave (NSDI 2023), the code of its simulator",
+		.drive = POL_ROUNDS,
+		.keep = POL_KEEP_CHOSEN,
+		.round_s = 120,
+		.order = &order_shockwave,
+		.place = &place_count,
+	},
+	{
 		.name = "gandiva",
 		.text = "time slices, least served first; pairs share GPUs where that "
 			"raises throughput",
@@ -315,12 +338,56 @@ const struct policy_spec policy_table[] = {
 		.planner = &planner_lucid,
 	},
 	{
+		.name = "mapa",
+		.text = "by arrival; the GPUs of a server whose links suit the job "
+			"best",
+		.source = "MAPA (SC 2021), the rules of its simulator",
+		.keep = POL_KEEP_ALL,
+		.order = &order_fifo,
+		.place = &place_mapa,
+	},
+	{
+		.name = "topo-aware",
+		.text = "new jobs before postponed ones; each on the GPUs of largest "
+			"utility",
+		.source = "Topology-aware GPU scheduling (Amaral et al., SC 2017), the "
+			  "code of its simulator",
+		.keep = POL_KEEP_ALL,
+		.planner = &planner_topo_aware,
+	},
+	{
 		.name = "synergy",
 		.text = "by arrival, in rounds, with as many CPUs as jobs can use",
 		.source = "Synergy (OSDI 2022), the code of its simulator: TUNE",
 		.drive = POL_ROUNDS,
 		.round_s = 300,
 		.planner = &planner_synergy,
+	},
+	{
+		.name = "iadeep",
+		.text = "by arrival; jobs of one GPU get an idle one, or share one with the "
+			"least predicted interference",
+		.source = "IADeep (SC 2023), the code of its scheduler",
+		.keep = POL_KEEP_ALL,
+		.planner = &planner_iadeep,
+	},
+	{
+		.name = "kube-knots",
+		.text = "largest memory first; jobs of one GPU share one in use if they do "
+			"not peak together, else get an idle one",
+		.source = "Kube-Knots (CLUSTER 2019): CBP and PP",
+		.keep = POL_KEEP_ALL,
+		.planner = &planner_knots,
+	},
+	{
+		.name = "singularity",
+		.text = "highest tier first; jobs of lower tiers run several ranks on a "
+			"GPU before any job is stopped",
+		.source = "Singularity (arXiv 2022); its rule is reduced",
+		.keep = POL_KEEP_PLACE,
+		.order = &order_tier,
+		.size = &size_ranks,
+		.place = &place_best_fit,
 	},
 	{
 		.name = "pollux",
@@ -333,6 +400,51 @@ const struct policy_spec policy_table[] = {
 		.restart_s = 30,
 		.adapts = true,
 		.planner = &planner_goodput,
+	},
+	{
+		.name = "sia",
+		.text = "types and numbers of GPUs with the largest fair sum of "
+			"goodputs, in rounds",
+		.source = "Sia (SOSP 2023), its simulator",
+		.drive = POL_ROUNDS,
+		.keep = POL_KEEP_PLACE,
+		.round_s = 60,
+		.restart_s = 30,
+		.adapts = true,
+		.planner = &planner_sia,
+	},
+	{
+		.name = "heet",
+		.text = "types and numbers of GPUs by prices of waiting and of "
+			"imperfect scaling, in rounds",
+		.source = "Heet (ASPLOS 2024); its price is ours",
+		.drive = POL_ROUNDS,
+		.keep = POL_KEEP_PLACE,
+		.round_s = 60,
+		.restart_s = 30,
+		.planner = &planner_heet,
+	},
+	{
+		.name = "lyra",
+		.text = "shortest first on training servers and on those that inference "
+			"lends; elastic jobs grow where that saves most time",
+		.source = "Lyra (EuroSys 2023); the load of inference is synthetic",
+		.keep = POL_KEEP_PLACE,
+		.planner = &planner_lyra,
+	},
+	{
+		.name = "hived",
+		.text = "virtual clusters that own cells of near GPUs; opportunistic "
+			"jobs use what these leave",
+		.source = "HiveD (OSDI 2020), its code (hivedscheduler)",
+		.planner = &planner_hived,
+	},
+	{
+		.name = "mast",
+		.text = "highest priority first, then within quota; each job in the "
+			"best cluster of the region that has its data",
+		.source = "MAST (OSDI 2024); its rule is reduced",
+		.planner = &planner_mast,
 	},
 	{ 0 },
 };

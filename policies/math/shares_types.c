@@ -32,11 +32,11 @@ struct program {
 };
 
 static int
-begin(struct program *p, const struct shares_types *in, bool is_max_min)
+begin(struct program *p, const struct shares_types *in)
 {
 	uint64_t n_shares = (uint64_t)in->n_jobs * in->n_types;
-	uint64_t n_columns = n_shares + is_max_min;
-	uint64_t n_rows = (uint64_t)in->n_jobs * (is_max_min ? 2 : 1) + in->n_types;
+	uint64_t n_columns = n_shares + 1;
+	uint64_t n_rows = (uint64_t)in->n_jobs * 2 + in->n_types;
 
 	if (n_columns > SIMPLEX_MOST_CELLS || n_rows > SIMPLEX_MOST_CELLS ||
 	    n_rows * n_columns > SIMPLEX_MOST_CELLS)
@@ -125,21 +125,17 @@ fill_least(struct program *p, const struct shares_types *in, const double *value
 	p->gains[p->n_shares] = isfinite(least);
 }
 
-/* Columns are shares, and the least of all jobs if that is to be maximal. */
+/* Columns are shares, and the least of all jobs. */
 static int
-solve(const struct shares_types *in, const double *values, bool is_max_min,
-      double *ret_x)
+solve(const struct shares_types *in, const double *values, double *ret_x)
 {
 	struct program p = { 0 };
-	int r = begin(&p, in, is_max_min);
+	int r = begin(&p, in);
 
 	if (r < 0)
 		return r;
 	fill_limits(&p, in, values);
-	if (is_max_min)
-		fill_least(&p, in, values);
-	else
-		memcpy(p.gains, p.second, p.n_shares * sizeof *p.gains);
+	fill_least(&p, in, values);
 	r = simplex_solve(&p.lp, p.x, NULL);
 	if (r == 0)
 		memcpy(ret_x, p.x, p.n_shares * sizeof *p.x);
@@ -191,17 +187,11 @@ spread(const struct shares_types *in, double *x)
 int
 shares_types_max_min(const struct shares_types *in, double *ret_x)
 {
-	int r = solve(in, in->values, true, ret_x);
+	int r = solve(in, in->values, ret_x);
 
 	if (r == 0)
 		spread(in, ret_x);
 	return r;
-}
-
-int
-shares_types_most(const struct shares_types *in, double *ret_x)
-{
-	return solve(in, in->values, false, ret_x);
 }
 
 /* ---- Finish-time fairness -------------------------------------------------------- */
@@ -255,7 +245,7 @@ shares_types_finish_time(const struct shares_types *in, const double *elapsed_s,
 	size_t n = (size_t)in->n_jobs * in->n_types;
 	double *values = xcalloc(n + 1, sizeof *values), *x = xcalloc(n + 1, sizeof *x);
 	double rho = INFINITY;
-	int r = solve(in, in->values, true, ret_x);
+	int r = solve(in, in->values, ret_x);
 
 	if (r == 0)
 		rho = rho_of(in, &times, ret_x);
@@ -263,7 +253,7 @@ shares_types_finish_time(const struct shares_types *in, const double *elapsed_s,
 		double next;
 
 		set_needs(in, &times, rho, values);
-		r = solve(in, values, true, x);
+		r = solve(in, values, x);
 		if (r < 0)
 			break;
 		next = rho_of(in, &times, x);
