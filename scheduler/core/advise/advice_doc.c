@@ -291,11 +291,22 @@ advice_doc_find_job(const struct advice_doc *doc, const char *name)
 	return NULL;
 }
 
-const struct advice_doc_link *
-advice_doc_find_link(const struct advice_doc *doc, const char *name)
+bool
+advice_doc_link_is(const struct advice_doc_link *link, const char *name)
 {
-	for (size_t i = 0; i < doc->n_links; i++)
-		if (strcmp(doc->links[i].name, name) == 0)
-			return &doc->links[i];
-	return NULL;
+	size_t from = strcspn(link->name, ">");
+
+	return strcmp(link->name, name) == 0 ||
+	       (link->name[from] && strcmp(link->name + from + 1, name) == 0) ||
+	       (from == strlen(name) && strncmp(link->name, name, from) == 0);
+}
+
+bool
+advice_doc_link_has(const struct advice_doc_link *link,
+		    const struct advice_doc_job *job)
+{
+	for (size_t i = 0; i < link->n_jobs; i++)
+		if (strcmp(link->jobs[i], job->name) == 0)
+			return true;
+	return false;
 }

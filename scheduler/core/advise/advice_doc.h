@@ -170,11 +170,14 @@ void advice_doc_add_paths(struct advice_doc *doc, const struct advice_path *path
 			  size_t n, const struct workload *workload,
 			  const struct topo *topo, struct advice_doc_job *job);
 
-/* By name, or NULL.  O(jobs), O(links). */
+/* By name, or NULL.  O(jobs). */
 const struct advice_doc_job *advice_doc_find_job(const struct advice_doc *doc,
 						 const char *name);
-const struct advice_doc_link *advice_doc_find_link(const struct advice_doc *doc,
-						   const char *name);
+/* Whether 'name' is the link's name, or that of one of its ends ("leaf1:p3"). */
+bool advice_doc_link_is(const struct advice_doc_link *link, const char *name);
+/* Whether the job is on the link.  O(jobs of the link). */
+bool advice_doc_link_has(const struct advice_doc_link *link,
+			 const struct advice_doc_job *job);
 
 /* ---- JSON: advice_json.c, advice_json_read.c ------------------------------------- */
 

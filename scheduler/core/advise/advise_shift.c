@@ -17,6 +17,7 @@
 #include "scheduler/core/advise/advise_decision.h"
 #include "scheduler/core/paths/link_loads.h"
 #include "scheduler/core/paths/random_phase.h"
+#include "scheduler/core/profile/same_period.h"
 #include "scheduler/core/solve/pair.h"
 #include "scheduler/core/solve/step_function.h"
 #include "scheduler/core/workload/workload.h"
@@ -24,10 +25,13 @@
 
 /* ---- Effects of shifts ----------------------------------------------------------- */
 
-/* True if no shift of the job against any peer can gain enough. */
+/*
+ * True if no shift of the job against any peer can gain enough.  '*ret_unsure' (which may
+ * be NULL) becomes true if one might, as the peer's period may be the job's.
+ */
 static bool
 is_shift_worthless(const struct place *place, const struct advise_ctx *ctx,
-		   uint32_t job)
+		   uint32_t job, bool *ret_unsure)
 {
 	const struct routed_job *routed = place_routed_job(place, job);
 	const struct work_job *jobs = ctx->workload->jobs;
@@ -44,6 +48,10 @@ is_shift_worthless(const struct place *place, const struct advise_ctx *ctx,
 		for (size_t k = 0; k < n; k++) {
 			if (loads[k].job == job)
 				continue;
+			if (ret_unsure &&
+			    same_period_is_unsure(&jobs[job].profile,
+						  &jobs[loads[k].job].profile))
+				*ret_unsure = true;
 			if (pair_gain_bound_bps(
 				    &(struct pair_job){ &jobs[job].profile, e->factor },
 				    &(struct pair_job){ &jobs[loads[k].job].profile,
@@ -100,7 +108,7 @@ is_unpaced(const struct decision *d, size_t i)
 	uint32_t job = d->component->jobs[i];
 
 	return d->ctx->opts.is_fixed && d->ctx->opts.is_fixed[job] &&
-	       !is_shift_worthless(d->plan->place, d->ctx, job);
+	       !is_shift_worthless(d->plan->place, d->ctx, job, NULL);
 }
 
 /* True if a job stays where it is: shifts of the others are relative to it. */
@@ -171,6 +179,16 @@ worst_excess_frac(const struct decision *d, uint32_t job, bool is_after)
 	return worst;
 }
 
+/* The reason of a job that no shift can help. */
+static enum reason
+reason_worthless(const struct decision *d, size_t i)
+{
+	bool is_unsure = false;
+
+	is_shift_worthless(d->plan->place, d->ctx, d->component->jobs[i], &is_unsure);
+	return is_unsure ? REASON_PERIODS_UNSURE : REASON_PERIODS_UNRELATED;
+}
+
 /* The reason for not shifting a job of a component. */
 static enum reason
 reason_unshifted(const struct decision *d, const struct variant *chosen, size_t i)
@@ -178,7 +196,7 @@ reason_unshifted(const struct decision *d, const struct variant *chosen, size_t 
 	uint32_t job = d->component->jobs[i];
 
 	if (!d->is_movable[i])
-		return is_unpaced(d, i) ? REASON_NOT_PACED : REASON_PERIODS_UNRELATED;
+		return is_unpaced(d, i) ? REASON_NOT_PACED : reason_worthless(d, i);
 	for (size_t w = 1; w < d->variants.n; w++)
 		if (d->variants.items[w].harmed == job && d->variants.items[w].pays &&
 		    d->variants.items[w].goodput >
@@ -201,7 +219,7 @@ reason_shifted(const struct decision *d, size_t i)
 	double after = worst_excess_frac(d, job, true);
 
 	if (!d->is_movable[i])
-		return is_unpaced(d, i) ? REASON_REFERENCE : REASON_PERIODS_UNRELATED;
+		return is_unpaced(d, i) ? REASON_REFERENCE : reason_worthless(d, i);
 	if (advise_delay_us(wj, d->phase_us[i]) == 0)
 		return REASON_REFERENCE;
 	if (after <= ADVISE_NO_EXCESS_FRAC)
@@ -254,7 +272,7 @@ decide(struct plan *plan, const struct advise_ctx *ctx, const struct component *
 	for (size_t i = 0; i < c->n_jobs; i++) {
 		d.is_movable[i] =
 			!(ctx->opts.is_fixed && ctx->opts.is_fixed[c->jobs[i]]) &&
-			!is_shift_worthless(plan->place, ctx, c->jobs[i]);
+			!is_shift_worthless(plan->place, ctx, c->jobs[i], NULL);
 		d.has_movable |= d.is_movable[i];
 	}
 	for (size_t i = 0; i < c->n_links; i++)

@@ -142,6 +142,17 @@ are_uneven(const struct compat_job *jobs, size_t n, double capacity_bps)
 	return n_uneven >= 2;
 }
 
+/* True if two of the jobs may have one period, by the errors of their measurement. */
+static bool
+may_share_period(const struct compat_job *jobs, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < i; j++)
+			if (same_period_is_unsure(jobs[i].profile, jobs[j].profile))
+				return true;
+	return false;
+}
+
 static enum reason
 reason_for(const struct compat *compat, const struct compat_job *jobs,
 	   double capacity_bps)
@@ -156,7 +167,9 @@ reason_for(const struct compat *compat, const struct compat_job *jobs,
 		return REASON_INTERLEAVED;
 	if (compat->bound_frac < COMPAT_WORTHLESS_FRAC &&
 	    are_uneven(jobs, compat->n_jobs, capacity_bps))
-		return REASON_PERIODS_UNRELATED;
+		return may_share_period(jobs, compat->n_jobs)
+			       ? REASON_PERIODS_UNSURE
+			       : REASON_PERIODS_UNRELATED;
 	return compat->score - compat->score_chance >= COMPAT_WORTHLESS_FRAC
 		       ? REASON_REDUCED
 		       : REASON_NO_ROOM;

@@ -78,6 +78,8 @@ struct compat {
  * REASON_INTERLEAVED       at these shifts (nearly) nothing is in excess
  * REASON_PERIODS_UNRELATED the bound is below COMPAT_WORTHLESS_FRAC, and would
  *                          not be if the periods were equal
+ * REASON_PERIODS_UNSURE    the same, but two of the periods are equal within their
+ *                          errors: same_period_is_unsure()
  * REASON_REDUCED           better than random phases by at least that
  * REASON_NO_ROOM           not so
  *

@@ -41,6 +41,13 @@ static const struct reason_words words[N_REASONS] = {
 		"Place the jobs apart, or make the iteration times equal or a small multiple "
 		"(batch size); a send gate lets them take turns.",
 	},
+	[REASON_PERIODS_UNSURE] = {
+		"periods-within-error",
+		"The iteration times are equal within the error of their measurement, which is "
+		"too large to keep a shift.",
+		"Measure more iterations; if the jobs are known to take equally long, write "
+		"that time into their profiles.",
+	},
 	[REASON_NO_ROOM] = {
 		"no-room",
 		"The bursts do not fit side by side: no shift reduces the overlap by much.",

@@ -17,6 +17,7 @@ enum reason {
 	REASON_REDUCED,           /* The shift removes a part of the excess. */
 	REASON_REFERENCE,         /* Others are shifted against this one. */
 	REASON_PERIODS_UNRELATED, /* No shift can help: the g/4 bound. */
+	REASON_PERIODS_UNSURE,    /* As before, but the periods may be equal. */
 	REASON_NO_ROOM,           /* The bursts do not fit side by side. */
 	REASON_DOES_NOT_PAY,      /* The shift costs more than it saves. */
 	REASON_LOOP_GIVEN_UP,     /* CASSINI only: a loop in its affinity graph. */

@@ -16,14 +16,19 @@ struct flight {
 	double arrives_ns;
 };
 
+struct interval {
+	double start_ns, end_ns;
+};
+
 struct pacer {
 	bool is_steered;
 	uint32_t onset_segment;
 	uint64_t n_begun; /* Number of onsets. */
 	bool is_waiting;
 	double enter_ns, comm_ns;
-	double off_ns;  /* Error of the last reported begin. */
-	double mark_ns; /* The last reported begin. */
+	VEC(struct interval) flows; /* Since the last report, disjoint. */
+	double off_ns;              /* Error of the last reported begin. */
+	double mark_ns;             /* The last reported begin. */
 	uint32_t n_received;
 	bool has_order;
 	struct steer_order order; /* Not applied yet. */
@@ -56,8 +61,10 @@ steer_sim_free(struct steer_sim *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->pacers.n; i++)
+	for (size_t i = 0; i < s->pacers.n; i++) {
 		vec_free(&s->pacers.items[i].flights);
+		vec_free(&s->pacers.items[i].flows);
+	}
 	vec_free(&s->pacers);
 	steer_free(s->steer);
 	free(s);
@@ -186,6 +193,7 @@ report(struct steer_sim *s, uint32_t job, double now_ns)
 	size_t n;
 
 	p->comm_ns = 0;
+	p->flows.n = 0;
 	p->n_begun++;
 	if (happens(s, s->opts.lost_report_frac))
 		return;
@@ -236,6 +244,26 @@ steer_sim_wait_ns(void *ctx, uint32_t job, uint64_t iteration, uint32_t segment,
 	return 0;
 }
 
+/*
+ * Flows of segments that overlap count once.  They come in the order of their ends, so
+ * they can only reach into the last intervals.
+ */
+static void
+add_flows(struct pacer *p, double start_ns, double end_ns)
+{
+	double whole_ns = end_ns - start_ns, first_ns = start_ns;
+
+	while (p->flows.n && p->flows.items[p->flows.n - 1].end_ns > start_ns) {
+		const struct interval *last = &p->flows.items[--p->flows.n];
+
+		p->comm_ns -= last->end_ns - last->start_ns;
+		first_ns = fmin(first_ns, last->start_ns);
+		whole_ns = end_ns - first_ns;
+	}
+	vec_push(&p->flows, ((struct interval){ first_ns, end_ns }));
+	p->comm_ns += whole_ns;
+}
+
 void
 steer_sim_on_flows(void *ctx, uint32_t job, uint32_t segment, double start_ns,
 		   double end_ns)
@@ -243,6 +271,6 @@ steer_sim_on_flows(void *ctx, uint32_t job, uint32_t segment, double start_ns,
 	struct steer_sim *s = ctx;
 
 	(void)segment;
-	if (job < s->pacers.n)
-		s->pacers.items[job].comm_ns += end_ns - start_ns;
+	if (job < s->pacers.n && s->pacers.items[job].is_steered)
+		add_flows(&s->pacers.items[job], start_ns, end_ns);
 }

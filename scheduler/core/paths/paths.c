@@ -60,18 +60,12 @@ struct search {
 
 /* ---- Flows on links -------------------------------------------------------------- */
 
-static double
-factor_of(const struct routed_job *routed, uint32_t flow)
-{
-	return routed->flows.flows[flow].bytes / routed->flows.nic_bytes;
-}
-
 static void
 add_flow(struct link_loads *loads, const struct paths_job *job, uint32_t flow,
 	 bool is_taken)
 {
 	const struct routed_job *routed = job->routed;
-	double factor = factor_of(routed, flow);
+	double factor = routed_job_flow_factor(routed, flow);
 
 	for (size_t i = routed->path_first[flow]; i < routed->path_first[flow + 1]; i++)
 		if (is_taken)
@@ -113,7 +107,7 @@ static void
 judge(struct search *s, const struct paths_job *job, const struct flow *flow,
       struct path *path)
 {
-	double factor = factor_of(job->routed, flow->number);
+	double factor = routed_job_flow_factor(job->routed, flow->number);
 
 	path->harm =
 		path->number == flow->first_path ? 0 : s->change_cost * job->weight;
@@ -196,7 +190,8 @@ list_flows(struct search *s, uint32_t j)
 		struct flow flow = { .job = j,
 				     .number = i,
 				     .first_path = job->routed->paths[i],
-				     .load_bps = factor_of(job->routed, i) };
+				     .load_bps =
+					     routed_job_flow_factor(job->routed, i) };
 		int error = find_path(s, job, i, 0, &path, &flow.n_paths);
 
 		if (error < 0)

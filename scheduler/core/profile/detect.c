@@ -12,6 +12,7 @@
 #include "lib/base/stats.h"
 #include "scheduler/core/profile/align.h"
 #include "scheduler/core/profile/detect_constants.h"
+#include "scheduler/core/profile/iteration_ends.h"
 #include "scheduler/core/profile/iteration_times.h"
 #include "scheduler/core/profile/period.h"
 #include "scheduler/core/profile/phases.h"
@@ -128,8 +129,8 @@ judge_candidates(struct search *s)
 		return 0;
 	return refuse(s,
 		      "the traffic does not repeat (best autocorrelation %.2f, "
-		      "%.2f is needed); try a longer part, or one without start-up and "
-		      "pauses (--from, --for)",
+		      "%.2f is needed); a longer part without start-up and pauses "
+		      "may",
 		      s->n_candidates
 			      ? fmax(fmin(first->autocorrelation, first->dip), 0)
 			      : 0.0,
@@ -150,11 +151,46 @@ measure(struct search *s)
 	found->profile.n_iterations = (int64_t)s->alignment.n_onsets - 1;
 }
 
+/* True if each iteration is two with half of the bytes, with as clear a quiet between. */
+static bool
+are_pairs(const struct search *s)
+{
+	const struct alignment *a = &s->alignment;
+	size_t n = s->set->n_buckets;
+	double bytes = iteration_times_bytes(a, s->mean, n) / 2;
+	struct iteration_ends ends;
+	bool answer;
+
+	iteration_ends_init(s->mean, n, (size_t)lround(fmax(a->onsets[0], 0)), bytes,
+			    &ends);
+	answer = ends.clear >= MIN_CLEAR && ends.n > a->n_onsets + a->n_onsets / 2;
+	iteration_ends_fini(&ends);
+	return answer;
+}
+
+/*
+ * True if all iterations have the same bytes, and far more nearly than the same time.
+ * What jitters by a sixth of its period has hardly an autocorrelation, and its iterations
+ * explain little of one another, bucket by bucket; but nothing else cuts traffic into
+ * equal parts of unequal length, except that two iterations are as equal as one.
+ */
+static bool
+are_alike(const struct search *s)
+{
+	struct iteration_spread spread;
+
+	iteration_times_spread(&s->alignment, s->mean, s->set->n_buckets, &spread);
+	return s->found.profile.n_iterations >= ALIKE_MIN_ITERATIONS &&
+	       spread.bytes <= ALIKE_BYTES &&
+	       spread.bytes <= ALIKE_SHARE * spread.times && !are_pairs(s);
+}
+
 /* Refuses if the iterations found are too few, too different or too irregular. */
 static int
 judge(struct search *s)
 {
 	const struct profile *p = &s->found.profile;
+	bool is_alike;
 	double least;
 
 	aligner_end(s->aligner, &s->alignment);
@@ -162,13 +198,17 @@ judge(struct search *s)
 	if (s->alignment.n_onsets < DETECT_MIN_ITERATIONS + 1)
 		return refuse(
 			s,
-			"fewer than %d iterations of about %.0f ms in %.1f s; try a longer "
-			"part (--for)",
+			"fewer than %d iterations of about %.0f ms in %.1f s; more of its "
+			"traffic is needed",
 			DETECT_MIN_ITERATIONS, s->period.buckets, seconds(s));
 	measure(s);
+	is_alike = are_alike(s);
 	least = fmax(MIN_EXPLAINED, MIN_EXPLAINED_FEW / (double)p->n_iterations);
-	least = fmax(least, MIN_TOGETHER + (double)p->jitter_us / (double)p->period_us -
-				    s->period.autocorrelation);
+	if (!is_alike)
+		least = fmax(least,
+			     MIN_TOGETHER +
+				     (double)p->jitter_us / (double)p->period_us -
+				     s->period.autocorrelation);
 	if (s->alignment.explained < least)
 		return refuse(
 			s,
@@ -177,7 +217,8 @@ judge(struct search *s)
 			"needed)",
 			s->period.buckets, fmax(100 * s->alignment.explained, 0),
 			(long long)p->n_iterations, 100 * least);
-	if (fabs(s->times.onset_ms / s->period.buckets - 1) > MAX_DISAGREEMENT)
+	if (fabs(s->times.onset_ms / s->period.buckets - 1) >
+	    (is_alike ? MAX_DISAGREEMENT_ALIKE : MAX_DISAGREEMENT))
 		return refuse(
 			s,
 			"the spectrum has a period of %.0f ms, the iterations found "

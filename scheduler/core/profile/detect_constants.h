@@ -49,6 +49,16 @@
 #define MAX_DISAGREEMENT    0.1 /* Between estimate and iterations, share. */
 #define MIN_CONTRAST        0.1 /* Sd of the mean iteration, share of its mean. */
 
+/*
+ * ALIKE_MIN_ITERATIONS or more are alike if the spread of their bytes is at most
+ * ALIKE_BYTES of their median and ALIKE_SHARE of the spread of their times
+ * (test_detect_contended.c).  Then the estimate may be further off.
+ */
+#define ALIKE_MIN_ITERATIONS   8
+#define ALIKE_BYTES            0.1
+#define ALIKE_SHARE            0.3
+#define MAX_DISAGREEMENT_ALIKE 0.25
+
 /* Contrast is that of the mean iteration smoothed over 1 / 16 of it on each side. */
 #define CONTRAST_PART    16
 #define CONTRAST_BUCKETS 5 /* At least. */

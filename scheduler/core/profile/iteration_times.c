@@ -21,12 +21,13 @@ middle_half(double *x, size_t n)
 	return stats_mean(x + cut, n - 2 * cut);
 }
 
-double
-iteration_times_bytes(const struct alignment *alignment, const float *x, size_t n)
+/* The bytes from onset to onset, in a new array. */
+static double *
+bytes_of(const struct alignment *alignment, const float *x, size_t n)
 {
 	const double *onsets = alignment->onsets;
 	size_t n_times = alignment->n_onsets - 1;
-	double *bytes = xcalloc(n_times, sizeof *bytes), mean;
+	double *bytes = xcalloc(n_times, sizeof *bytes);
 
 	for (size_t k = 0; k < n_times; k++) {
 		size_t end = (size_t)lround(onsets[k + 1]);
@@ -35,9 +36,44 @@ iteration_times_bytes(const struct alignment *alignment, const float *x, size_t 
 		     t++)
 			bytes[k] += x[t];
 	}
-	mean = middle_half(bytes, n_times);
+	return bytes;
+}
+
+double
+iteration_times_bytes(const struct alignment *alignment, const float *x, size_t n)
+{
+	double *bytes = bytes_of(alignment, x, n);
+	double mean = middle_half(bytes, alignment->n_onsets - 1);
+
 	free(bytes);
 	return mean;
+}
+
+/* Sorts x[n]. */
+static double
+spread_of(double *x, size_t n)
+{
+	double median;
+
+	stats_sort(x, n);
+	median = stats_quantile(x, n, 0.5);
+	return median > 0 ? (stats_quantile(x, n, 0.9) - stats_quantile(x, n, 0.1)) /
+				    median
+			  : (double)INFINITY;
+}
+
+void
+iteration_times_spread(const struct alignment *alignment, const float *x, size_t n,
+		       struct iteration_spread *ret_spread)
+{
+	size_t n_times = alignment->n_onsets - 1;
+	double *values = bytes_of(alignment, x, n);
+
+	ret_spread->bytes = spread_of(values, n_times);
+	for (size_t k = 0; k < n_times; k++)
+		values[k] = alignment->onsets[k + 1] - alignment->onsets[k];
+	ret_spread->times = spread_of(values, n_times);
+	free(values);
 }
 
 /* Fills the times from end to end in each series with clear ends; their number. */

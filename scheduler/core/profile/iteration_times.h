@@ -34,6 +34,19 @@ void iteration_times_measure(const struct series_set *set,
 			     struct iteration_times *ret_times);
 
 /*
+ * How far the iterations differ, in bytes of x[n] and in time: the distance from the
+ * tenth to the ninetieth hundredth of all, as a share of the median.  What is cut out of
+ * a steady flow has bytes in proportion to its time; iterations have the same bytes,
+ * however long they take.
+ */
+struct iteration_spread {
+	double bytes, times;
+};
+
+void iteration_times_spread(const struct alignment *alignment, const float *x, size_t n,
+			    struct iteration_spread *ret_spread);
+
+/*
  * Bytes of x[n] from onset to onset: the mean of the middle half.  The outer quarters
  * hold long iterations that were taken for two, which happens to one in fifty of
  * contending jobs.

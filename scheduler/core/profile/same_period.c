@@ -10,14 +10,20 @@
 #include "scheduler/core/profile/profile.h"
 
 static bool
+is_within_error(int64_t shorter_us, int64_t longer_us, int64_t error_us,
+		int64_t other_error_us)
+{
+	return (double)(longer_us - shorter_us) <=
+	       SAME_PERIOD_SES * hypot((double)error_us, (double)other_error_us);
+}
+
+static bool
 is_within(int64_t shorter_us, int64_t longer_us, int64_t error_us,
 	  int64_t other_error_us)
 {
-	double apart_us = (double)(longer_us - shorter_us);
-
-	return apart_us <= SAME_PERIOD_SES *
-				   hypot((double)error_us, (double)other_error_us) &&
-	       apart_us <= SAME_PERIOD_MAX_FRAC * (double)longer_us;
+	return is_within_error(shorter_us, longer_us, error_us, other_error_us) &&
+	       (double)(longer_us - shorter_us) <=
+		       SAME_PERIOD_MAX_FRAC * (double)longer_us;
 }
 
 int64_t
@@ -34,6 +40,17 @@ same_period(const struct profile *a, const struct profile *b)
 			 shorter->period_error_us, longer->period_error_us)
 		       ? longer->period_us
 		       : 0;
+}
+
+bool
+same_period_is_unsure(const struct profile *a, const struct profile *b)
+{
+	bool is_longer = a->period_us > b->period_us;
+
+	return !same_period(a, b) && a->period_error_us && b->period_error_us &&
+	       is_within_error(is_longer ? b->period_us : a->period_us,
+			       is_longer ? a->period_us : b->period_us,
+			       a->period_error_us, b->period_error_us);
 }
 
 /* Ascending; of equal periods an exact one comes first. */

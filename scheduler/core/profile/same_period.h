@@ -28,6 +28,7 @@
 #ifndef SCHEDULER_CORE_PROFILE_SAME_PERIOD_H
 #define SCHEDULER_CORE_PROFILE_SAME_PERIOD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,13 @@ struct profile;
 
 /* The one period of two jobs, which is the longer one; 0 if they have two. */
 int64_t same_period(const struct profile *a, const struct profile *b);
+
+/*
+ * True if same_period() has two, but only as their errors are too large: they differ by
+ * more than SAME_PERIOD_MAX_FRAC, and by at most SAME_PERIOD_SES standard errors of their
+ * difference.  So they need not be unrelated; a longer measurement tells.
+ */
+bool same_period_is_unsure(const struct profile *a, const struct profile *b);
 
 /*
  * Sorts 'n' jobs into groups of one period, in which each is the same as all others; a

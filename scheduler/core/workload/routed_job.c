@@ -10,6 +10,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/sort.h"
 #include "lib/base/vec.h"
+#include "scheduler/core/workload/routed_calls.h"
 #include "scheduler/core/workload/workload.h"
 #include "topology/route.h"
 #include "topology/topo.h"
@@ -37,6 +38,7 @@ struct router {
 	VEC(double) weights;
 	VEC(size_t) path_first;
 	VEC(uint32_t) links;
+	VEC(size_t) part_first; /* By connection: its first part. */
 };
 
 static void
@@ -87,8 +89,14 @@ find_paths(const struct work_job *job, struct routes *routes, struct routed_job 
 	vec_push(&router.path_first, 0);
 	for (size_t i = 0; i < routed->flows.n && r == 0; i++) {
 		router.flow = &routed->flows.flows[i];
+		vec_push(&router.part_first, router.flows.n);
 		r = find_path(job, i, routes, &router);
 	}
+	vec_push(&router.part_first, router.flows.n);
+	if (r == 0)
+		routed_calls_number(routed, router.part_first.items,
+				    router.part_first.n - 1, router.weights.items);
+	vec_free(&router.part_first);
 	free(routed->flows.flows);
 	routed->flows.flows = router.flows.items;
 	routed->flows.n = router.flows.n;
@@ -119,8 +127,32 @@ void
 routed_job_refresh(struct routed_job *routed, const struct topo *topo)
 {
 	footprint_fini(&routed->footprint);
+	if (routed->patterns) {
+		routed_calls_footprint(routed, topo, &routed->footprint);
+		return;
+	}
 	footprint_of_paths(topo_n_links(topo), &routed->flows, routed->path_links,
 			   routed->path_first, &routed->footprint);
+}
+
+/* The flows before they are routed. */
+static int
+make_flows(const struct work_job *job, const uint32_t *hosts, const struct topo *topo,
+	   struct routed_job *routed)
+{
+	int r;
+
+	if (work_job_has_calls(job))
+		return routed_calls_make(job, hosts, topo, routed);
+	r = collective_make(topo, job->collective, hosts, job->n_hosts_wanted, 1,
+			    &routed->flows);
+	if (r < 0)
+		return r;
+	if (routed->flows.n)
+		scale_to_one_byte(&routed->flows);
+	if (job->n_connections > 1)
+		r = collective_flows_split(&routed->flows, job->n_connections);
+	return r;
 }
 
 int
@@ -129,19 +161,11 @@ routed_job_make(const struct work_job *job, const uint32_t *hosts,
 		struct routed_job *ret_routed)
 {
 	struct routed_job routed = { 0 };
-	int r;
+	int r = make_flows(job, hosts, topo, &routed);
 
-	r = collective_make(topo, job->collective, hosts, job->n_hosts_wanted, 1,
-			    &routed.flows);
-	if (r < 0)
-		return r;
-	if (routed.flows.n)
-		scale_to_one_byte(&routed.flows);
-	if (job->n_connections > 1)
-		r = collective_flows_split(&routed.flows, job->n_connections);
 	if (r == 0)
 		r = note_paths(job, routes, &routed);
-	if (r == 0 && !routed.paths)
+	if (r == 0 && !routed.paths && !routed.patterns)
 		r = footprint_make(routes, &routed.flows, job->first_port,
 				   &routed.footprint, NULL);
 	if (r == 0)
@@ -150,7 +174,7 @@ routed_job_make(const struct work_job *job, const uint32_t *hosts,
 		routed_job_fini(&routed);
 		return r;
 	}
-	if (routed.paths)
+	if (routed.paths || routed.patterns)
 		routed_job_refresh(&routed, topo);
 	*ret_routed = routed;
 	return 0;
@@ -167,6 +191,7 @@ routed_job_fini(struct routed_job *routed)
 	free(routed->path_first);
 	free(routed->weights);
 	free(routed->paths);
+	routed_calls_fini(routed);
 	*routed = (struct routed_job){ 0 };
 }
 
@@ -176,12 +201,14 @@ routed_job_fini(struct routed_job *routed)
  */
 static void
 lay_segment(const struct work_segment *segment, const struct routed_job *routed,
-	    struct engine_flow *flows)
+	    const struct routed_pattern *pattern, size_t n, struct engine_flow *flows)
 {
-	for (size_t i = 0; i < routed->flows.n; i++) {
-		double share = routed->flows.flows[i].bytes;
+	for (size_t k = 0; k < n; k++) {
+		size_t i = pattern ? pattern->flows[k] : k;
+		double share =
+			pattern ? pattern->shares[k] : routed->flows.flows[i].bytes;
 
-		flows[i] = (struct engine_flow){
+		flows[k] = (struct engine_flow){
 			.links = routed->path_links + routed->path_first[i],
 			.n_links = (uint32_t)(routed->path_first[i + 1] -
 					      routed->path_first[i]),
@@ -199,25 +226,32 @@ routed_job_add(const struct work_job *job, const struct routed_job *routed,
 {
 	struct engine_segment *segments =
 		xcalloc(job->n_segments + 1, sizeof *segments);
-	struct engine_flow *flows =
-		xcalloc(job->n_segments * routed->flows.n + 1, sizeof *flows);
+	struct engine_flow *flows;
 	size_t n_flows = 0;
+	uint32_t *after = work_needs_fill(job, segments);
 	bool takes_time = false;
 	int r = -EINVAL;
 
+	for (size_t i = 0; i < job->n_segments; i++)
+		n_flows += routed_segment_n_flows(job, routed, i);
+	flows = xcalloc(n_flows + 1, sizeof *flows);
+	n_flows = 0;
 	for (size_t i = 0; i < job->n_segments; i++) {
 		const struct work_segment *s = &job->segments[i];
+		size_t n = routed_segment_n_flows(job, routed, i);
 
 		segments[i].compute_ns = s->compute_ns;
-		if (s->nic_bytes > 0 && routed->flows.n) {
-			lay_segment(s, routed, flows + n_flows);
+		if (n) {
+			lay_segment(s, routed, routed_job_pattern(job, routed, i), n,
+				    flows + n_flows);
 			segments[i].flows_offset_ns = s->send_offset_ns;
+			segments[i].latency_ns = s->latency_ns;
 			segments[i].flows = flows + n_flows;
-			segments[i].n_flows = (uint32_t)routed->flows.n;
+			segments[i].n_flows = (uint32_t)n;
 			segments[i].first_weight = s->first_weight;
 			segments[i].last_weight = s->last_weight;
 			segments[i].n_steps = s->n_steps;
-			n_flows += routed->flows.n;
+			n_flows += n;
 		}
 		takes_time |= segments[i].compute_ns > 0 || segments[i].n_flows > 0;
 	}
@@ -239,6 +273,7 @@ routed_job_add(const struct work_job *job, const struct routed_job *routed,
 	}
 	free(segments);
 	free(flows);
+	free(after);
 	return r;
 }
 

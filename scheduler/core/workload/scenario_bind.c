@@ -10,7 +10,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/hostlist.h"
-#include "scheduler/core/workload/workload_ini.h"
+#include "scheduler/core/workload/scenario_reader.h"
 #include "topology/topo.h"
 
 struct binder {
@@ -20,6 +20,7 @@ struct binder {
 	size_t job;       /* The job being bound. */
 	uint32_t *stamp;  /* By node: number of the last job that named it, plus 1. */
 	uint32_t n_hosts; /* Of this job, so far. */
+	size_t n_phases;  /* Segments of all jobs, so far. */
 };
 
 static int
@@ -178,24 +179,38 @@ check_slots(const struct binder *b)
 
 /* ---- Messages, profiles ---------------------------------------------------------- */
 
+/*
+ * The job's hosts; any, while it waits and only their number matters.  NULL with the
+ * error filled, if a hierarchical all-reduce has none.
+ */
+static const uint32_t *
+hosts_or_any(const struct binder *b, bool is_hierarchical)
+{
+	const struct work_job *job = &b->scenario->workload.jobs[b->job];
+	size_t n;
+
+	if (job->hosts)
+		return job->hosts;
+	if (!is_hierarchical)
+		return topo_hosts(b->topo, &n);
+	err_set(b->err, b->scenario->file, b->scenario->details[b->job].line, 0,
+		"job '%s': what a hierarchical all-reduce sends depends on its hosts; "
+		"expected 'hosts', or 'send' instead of 'allreduce'",
+		job->name);
+	return NULL;
+}
+
 /* Bytes sent by the busiest interface per byte of message. */
 static int
 bytes_per_message(const struct binder *b, double *ret_factor)
 {
 	const struct work_job *job = &b->scenario->workload.jobs[b->job];
-	const uint32_t *hosts = job->hosts;
+	const uint32_t *hosts =
+		hosts_or_any(b, job->collective == COLLECTIVE_HIERARCHICAL);
 	struct collective_flows flows;
-	size_t n;
 
-	if (!hosts && job->collective == COLLECTIVE_HIERARCHICAL)
-		return err_set(
-			b->err, b->scenario->file, b->scenario->details[b->job].line, 0,
-			"job '%s': what a hierarchical all-reduce sends depends on its "
-			"hosts; expected 'hosts', or 'send' instead of 'allreduce'",
-			job->name);
-	/* For the others only the number of hosts matters: take any. */
 	if (!hosts)
-		hosts = topo_hosts(b->topo, &n);
+		return -EINVAL;
 	if (collective_make(b->topo, job->collective, hosts, job->n_hosts_wanted, 1,
 			    &flows) < 0)
 		return err_set(b->err, b->scenario->file,
@@ -216,7 +231,8 @@ bind_messages(struct binder *b)
 	if (details->has_profile)
 		return 0;
 	for (size_t i = 0; i < job->n_segments; i++) {
-		if (!details->is_message[i])
+		if (!details->is_message[i] ||
+		    job->segments[i].call.op != COLLECTIVE_OP_NONE)
 			continue;
 		if (!(factor > 0) && job->n_hosts_wanted > 1 &&
 		    bytes_per_message(b, &factor) < 0)
@@ -227,36 +243,67 @@ bind_messages(struct binder *b)
 	return 0;
 }
 
-/* The fastest interface of a host. */
-static double
-interface_bps(const struct topo *topo, uint32_t host)
+/* The latency of segments without a call; those with one get it by their phases. */
+static int
+bind_latency(struct binder *b)
 {
-	size_t n;
-	const uint32_t *links = topo_links_out(topo, host, &n);
-	double bps = 0;
+	struct work_job *job = &b->scenario->workload.jobs[b->job];
+	const uint32_t *hosts;
+	int64_t latency_ns;
 
-	for (size_t i = 0; i < n; i++)
-		if (topo_link(topo, links[i])->capacity_bps > bps)
-			bps = topo_link(topo, links[i])->capacity_bps;
-	return bps;
+	if (!job->latency_ns)
+		return 0;
+	hosts = hosts_or_any(b, job->collective == COLLECTIVE_HIERARCHICAL);
+	if (!hosts)
+		return -EINVAL;
+	latency_ns = job->latency_ns * collective_n_steps(b->topo, job->collective,
+							  hosts, job->n_hosts_wanted);
+	for (size_t i = 0; i < job->n_segments; i++)
+		if (job->segments[i].call.op == COLLECTIVE_OP_NONE &&
+		    job->segments[i].nic_bytes > 0)
+			job->segments[i].latency_ns = latency_ns;
+	return 0;
 }
 
-/* The slowest of the job's hosts; of all hosts, while the job waits. */
+static int
+bind_calls(struct binder *b)
+{
+	struct work_job *job = &b->scenario->workload.jobs[b->job];
+	const struct scenario_job *details = &b->scenario->details[b->job];
+	bool is_hierarchical = false;
+	const uint32_t *hosts;
+	size_t segment;
+	int r;
+
+	for (size_t i = 0; i < job->n_segments; i++)
+		is_hierarchical |=
+			job->segments[i].call.algorithm == COLLECTIVE_BY_HIERARCHY;
+	hosts = hosts_or_any(b, is_hierarchical);
+	if (!hosts)
+		return -EINVAL;
+	r = work_calls_expand(job, hosts, b->topo, WORK_MAX_PHASES - b->n_phases,
+			      &segment);
+	b->n_phases += job->n_segments;
+	if (r == -E2BIG)
+		return err_set(b->err, b->scenario->file, details->line, 0,
+			       "job '%s': its segment %zu has too many flows or phases "
+			       "to simulate",
+			       job->name, segment + 1);
+	if (r < 0)
+		return err_set(b->err, b->scenario->file, details->line, 0,
+			       "job '%s' has no flows on these hosts", job->name);
+	return 0;
+}
+
+/* That of the job's hosts; of all hosts, while the job waits. */
 static double
 line_bps(const struct binder *b)
 {
 	const struct work_job *job = &b->scenario->workload.jobs[b->job];
 	size_t n = job->n_hosts_wanted;
 	const uint32_t *hosts = job->hosts ? job->hosts : topo_hosts(b->topo, &n);
-	double least_bps = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		double bps = interface_bps(b->topo, hosts[i]);
-
-		if (bps > 0 && (least_bps <= 0 || bps < least_bps))
-			least_bps = bps;
-	}
-	return least_bps;
+	return topo_line_bps(b->topo, hosts, n);
 }
 
 static int
@@ -300,10 +347,16 @@ scenario_bind(struct scenario *scenario, const struct topo *topo, struct err *er
 		if (error == 0)
 			error = bind_messages(&b);
 		if (error == 0)
+			error = bind_latency(&b);
+		if (error == 0 && work_job_has_calls(&scenario->workload.jobs[b.job]))
+			error = bind_calls(&b);
+		if (error == 0)
 			error = bind_profile(&b);
 	}
 	if (error == 0)
 		error = check_slots(&b);
+	for (size_t i = 0; i < scenario->n_events && error == 0; i++)
+		error = scenario_event_bind(scenario, &scenario->events[i], topo, err);
 	free(b.stamp);
 	return error < 0 ? -EINVAL : 0;
 }

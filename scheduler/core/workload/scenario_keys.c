@@ -22,6 +22,9 @@
 
 #define MAX_ITERATIONS 10000000
 
+/* Times the steps of the largest groups, it is less than MAX_TIME_NS. */
+#define MAX_LATENCY_NS INT64_C(1000000000)
+
 const char *const scenario_pacing_names[N_SCENARIO_PACINGS] = {
 	"none", "once", "realign", "gate", "steer", NULL,
 };
@@ -76,8 +79,8 @@ read_u32(struct scenario_reader *r, const char *value, uint32_t min, uint32_t ma
 	return 0;
 }
 
-static int
-read_time(struct scenario_reader *r, const char *value, int64_t *ret_ns)
+int
+scenario_read_time(struct scenario_reader *r, const char *value, int64_t *ret_ns)
 {
 	int64_t ns;
 
@@ -124,7 +127,7 @@ set_warmup(struct scenario_reader *r, const char *value)
 static int
 set_duration(struct scenario_reader *r, const char *value)
 {
-	int error = read_time(r, value, &r->scenario->sim.duration_ns);
+	int error = scenario_read_time(r, value, &r->scenario->sim.duration_ns);
 
 	if (error == 0 && r->scenario->sim.duration_ns == 0)
 		return scenario_fail(r, "expected a time above 0, not '%s'", value);
@@ -269,15 +272,63 @@ set_segment(struct scenario_reader *r, const char *value)
 {
 	struct work_segment segment;
 	bool is_message;
+	char *text;
+	int error;
 
 	if (r->draft.segments.n == WORK_MAX_SEGMENTS)
 		return scenario_fail(r, "a job has at most %d segments",
 				     WORK_MAX_SEGMENTS);
-	if (segment_text_parse(r->scenario->file, r->line, value, &segment, &is_message,
-			       r->err) < 0)
+	if (segment_names_add(&r->draft.segment_names, r->scenario->file, r->line,
+			      value, &text, r->err) < 0)
+		return -EINVAL;
+	error = segment_text_parse(r->scenario->file, r->line, text, &segment,
+				   &is_message, r->err);
+	free(text);
+	if (error < 0)
 		return -EINVAL;
 	vec_push(&r->draft.segments, segment);
 	vec_push(&r->draft.messages, is_message);
+	vec_push(&r->draft.segment_lines, r->line);
+	return 0;
+}
+
+static int
+set_group(struct scenario_reader *r, const char *value, enum rank_group kind)
+{
+	return read_u32(r, value, 1, TOPO_MAX_NODES, &r->draft.job.ranks.size[kind]);
+}
+
+static int
+set_tp(struct scenario_reader *r, const char *value)
+{
+	return set_group(r, value, RANK_GROUP_TP);
+}
+
+static int
+set_dp(struct scenario_reader *r, const char *value)
+{
+	return set_group(r, value, RANK_GROUP_DP);
+}
+
+static int
+set_ep(struct scenario_reader *r, const char *value)
+{
+	return set_group(r, value, RANK_GROUP_EP);
+}
+
+static int
+set_pp(struct scenario_reader *r, const char *value)
+{
+	return set_group(r, value, RANK_GROUP_PP);
+}
+
+static int
+set_latency(struct scenario_reader *r, const char *value)
+{
+	if (scenario_read_time(r, value, &r->draft.job.latency_ns) < 0)
+		return -EINVAL;
+	if (r->draft.job.latency_ns > MAX_LATENCY_NS)
+		return scenario_fail(r, "expected at most 1 s, not '%s'", value);
 	return 0;
 }
 
@@ -347,19 +398,19 @@ set_weight(struct scenario_reader *r, const char *value)
 static int
 set_arrival(struct scenario_reader *r, const char *value)
 {
-	return read_time(r, value, &r->draft.job.arrival_ns);
+	return scenario_read_time(r, value, &r->draft.job.arrival_ns);
 }
 
 static int
 set_stop(struct scenario_reader *r, const char *value)
 {
-	return read_time(r, value, &r->draft.job.stop_ns);
+	return scenario_read_time(r, value, &r->draft.job.stop_ns);
 }
 
 static int
 set_shift(struct scenario_reader *r, const char *value)
 {
-	return read_time(r, value, &r->draft.job.shift_ns);
+	return scenario_read_time(r, value, &r->draft.job.shift_ns);
 }
 
 static int
@@ -407,25 +458,30 @@ static int
 set_move_cost(struct scenario_reader *r, const char *value)
 {
 	r->draft.job.has_move_cost = true;
-	return read_time(r, value, &r->draft.job.move_cost_ns);
+	return scenario_read_time(r, value, &r->draft.job.move_cost_ns);
 }
 
 static int
 set_remaining(struct scenario_reader *r, const char *value)
 {
-	return read_time(r, value, &r->draft.job.left_ns);
+	return scenario_read_time(r, value, &r->draft.job.left_ns);
 }
 
 static int
 set_running_for(struct scenario_reader *r, const char *value)
 {
-	return read_time(r, value, &r->draft.job.ran_ns);
+	return scenario_read_time(r, value, &r->draft.job.ran_ns);
 }
 
 const struct scenario_key scenario_job_keys[] = {
 	{ "hosts", set_hosts, false },
 	{ "nodes", set_nodes, false },
 	{ "slots", set_slots, false },
+	{ "tp", set_tp, false },
+	{ "dp", set_dp, false },
+	{ "ep", set_ep, false },
+	{ "pp", set_pp, false },
+	{ "latency", set_latency, false },
 	{ "segment", set_segment, true },
 	{ "profile", set_profile, false },
 	{ "scale", set_scale, false },

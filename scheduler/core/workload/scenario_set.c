@@ -11,8 +11,9 @@
 #include "lib/base/strbuf.h"
 #include "scheduler/core/workload/scenario_reader.h"
 
-#define WANTED \
-	"expected SECTION.KEY=VALUE, the section being sim, fabric, job.NAME or jobs"
+#define WANTED                                                                       \
+	"expected SECTION.KEY=VALUE, the section being sim, fabric, job.NAME, jobs " \
+	"or event.NAME"
 
 static bool
 is_section(const char *text, size_t n)
@@ -22,7 +23,8 @@ is_section(const char *text, size_t n)
 	for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
 		if (strlen(sections[i]) == n && !strncmp(text, sections[i], n))
 			return true;
-	return n > 4 && !strncmp(text, "job.", 4);
+	return (n > 4 && !strncmp(text, "job.", 4)) ||
+	       (n > 6 && !strncmp(text, "event.", 6));
 }
 
 int
@@ -66,6 +68,9 @@ is_here(const struct scenario_reader *r, const struct scenario_setting *set)
 		return !strcmp(set->section, "jobs") ||
 		       (!strncmp(set->section, "job.", 4) &&
 			!strcmp(set->section + 4, r->draft.job.name));
+	if (r->keys == scenario_event_keys)
+		return !strncmp(set->section, "event.", 6) &&
+		       !strcmp(set->section + 6, scenario_event_now(r)->name);
 	return !strcmp(set->section, r->keys == scenario_sim_keys ? "sim" : "fabric");
 }
 
@@ -201,8 +206,9 @@ scenario_set_end(struct scenario_reader *r)
 	for (size_t i = 0; i < r->n_sets; i++)
 		if (!r->sets[i].is_used) {
 			r->line = 0;
-			return said_by(r, &r->sets[i],
-				       scenario_fail(r, "there is no such job"));
+			return said_by(
+				r, &r->sets[i],
+				scenario_fail(r, "there is no such job or event"));
 		}
 	return 0;
 }

@@ -3,9 +3,10 @@
  * segment_text.c - the grammar
  *
  *	SEGMENT := PART | PART + PART          one computes, the other sends
- *	PART    := compute TIME
- *	         | send SIZE OPTION... | allreduce SIZE OPTION...
- *	OPTION  := at RATE | after TIME
+ *	PART    := compute TIME | OPERATION SIZE OPTION...
+ *	OPTION  := at RATE | after TIME | over GROUP | ALGORITHM | RANK->RANK
+ *
+ * call_text.c knows operations, groups and algorithms.
  */
 #include "scheduler/core/workload/segment_text.h"
 
@@ -16,6 +17,7 @@
 #include "lib/base/err.h"
 #include "lib/base/units.h"
 #include "lib/base/words.h"
+#include "scheduler/core/workload/call_text.h"
 
 /* Longest text of one quantity. */
 #define MAX_QUANTITY 63
@@ -27,8 +29,7 @@ struct place {
 };
 
 /* Words that begin a part or an option; all others belong to a quantity. */
-static const char *const keywords[] = { "compute", "send", "allreduce", "at",
-					"after",   "+",    NULL };
+static const char *const keywords[] = { "compute", "at", "after", "+", NULL };
 
 static const char *
 skip_blanks(const char *s)
@@ -62,7 +63,8 @@ take_quantity(const char *s, char quantity[MAX_QUANTITY + 1])
 		char word[MAX_QUANTITY + 1];
 		const char *after = take_word(s, word, sizeof word);
 
-		if (!*word || words_index(word, keywords) >= 0)
+		if (!*word || words_index(word, keywords) >= 0 ||
+		    call_text_kind(word) != CALL_TEXT_OTHER)
 			return s;
 		if (length < MAX_QUANTITY)
 			length += (size_t)snprintf(quantity + length,
@@ -130,7 +132,8 @@ read_rate(const struct place *place, const char *word, const char *quantity,
 /* The words read so far; each may occur once. */
 struct seen {
 	bool compute, send, at, after;
-	bool plus; /* The last word was a plus. */
+	bool call[N_CALL_TEXTS]; /* By kind of the word. */
+	bool plus;               /* The last word was a plus. */
 };
 
 static int
@@ -140,43 +143,60 @@ twice(const struct place *place, const char *word)
 		       "'%s' is here twice in one segment", word);
 }
 
+#define PARTS "'compute TIME', 'send SIZE' or 'allreduce SIZE'"
+
+static int
+bad_word(const struct place *place, const char *word)
+{
+	const char *words[sizeof keywords / sizeof *keywords + N_COLLECTIVE_OPS];
+	size_t n = 0;
+
+	for (size_t i = 0; keywords[i]; i++)
+		words[n++] = keywords[i];
+	for (size_t i = 0; collective_op_names[i]; i++)
+		words[n++] = collective_op_names[i];
+	words[n] = NULL;
+	if (!*word)
+		return err_set(place->err, place->file, place->line, 0,
+			       "expected " PARTS " at the end");
+	err_set(place->err, place->file, place->line, 0, "expected " PARTS ", not '%s'",
+		word);
+	err_suggest(place->err, word, words);
+	return -EINVAL;
+}
+
 /* Reads one keyword and its quantity at '*s' and moves '*s' past them. */
 static int
 read_item(const struct place *place, const char **s, struct seen *seen,
 	  struct work_segment *segment, bool *is_message)
 {
 	char word[MAX_QUANTITY + 1], quantity[MAX_QUANTITY + 1];
-	bool *is_seen;
+	bool *is_seen, is_option;
+	enum call_text kind;
 
 	*s = take_quantity(take_word(*s, word, sizeof word), quantity);
+	kind = call_text_kind(word);
 	if (!strcmp(word, "compute"))
 		is_seen = &seen->compute;
-	else if (!strcmp(word, "send") || !strcmp(word, "allreduce"))
+	else if (kind == CALL_TEXT_OP)
 		is_seen = &seen->send;
+	else if (kind != CALL_TEXT_OTHER)
+		is_seen = &seen->call[kind];
 	else if (!strcmp(word, "at"))
 		is_seen = &seen->at;
 	else if (!strcmp(word, "after"))
 		is_seen = &seen->after;
-	else {
-		if (!*word)
-			return err_set(place->err, place->file, place->line, 0,
-				       "expected 'compute TIME', 'send SIZE' or "
-				       "'allreduce SIZE' at the end");
-		err_set(place->err, place->file, place->line, 0,
-			"expected 'compute TIME', 'send SIZE' or 'allreduce SIZE', not "
-			"'%s'",
-			word);
-		err_suggest(place->err, word, keywords);
-		return -EINVAL;
-	}
+	else
+		return bad_word(place, word);
 	if (*is_seen)
 		return twice(place, word);
-	if ((is_seen == &seen->at || is_seen == &seen->after) && !seen->send)
+	is_option = is_seen != &seen->compute && is_seen != &seen->send;
+	if (is_option && !seen->send)
 		return err_set(
 			place->err, place->file, place->line, 0,
 			"'%s' belongs to 'send' or 'allreduce', and has to follow it",
 			word);
-	if ((is_seen == &seen->at || is_seen == &seen->after) && seen->plus)
+	if (is_option && seen->plus)
 		return err_set(place->err, place->file, place->line, 0,
 			       "no '+' before '%s'", word);
 	*is_seen = true;
@@ -186,7 +206,11 @@ read_item(const struct place *place, const char **s, struct seen *seen,
 		return read_rate(place, word, quantity, &segment->cap_bps);
 	if (is_seen == &seen->after)
 		return read_time(place, word, quantity, &segment->send_offset_ns);
-	*is_message = !strcmp(word, "allreduce");
+	if (is_option)
+		return call_text_read(place->file, place->line, kind, word, quantity,
+				      &segment->call, place->err);
+	*is_message = strcmp(word, "send") != 0;
+	segment->call.op = call_text_op(word);
 	return read_bytes(place, word, quantity, &segment->nic_bytes);
 }
 
@@ -196,7 +220,7 @@ segment_text_parse(const char *file, unsigned line, const char *text,
 		   struct err *err)
 {
 	const struct place place = { file, line, err };
-	struct work_segment segment = { 0 };
+	struct work_segment segment = { .call = { .over = WORK_OVER_HOSTS } };
 	struct seen seen = { 0 };
 	bool is_message = false, may_end = false;
 	const char *s = text;
@@ -213,10 +237,17 @@ segment_text_parse(const char *file, unsigned line, const char *text,
 		seen.plus = !strcmp(word, "+");
 		if (seen.plus)
 			s = after;
-		else if (!may_end && strcmp(word, "at") && strcmp(word, "after"))
+		else if (!may_end && strcmp(word, "at") && strcmp(word, "after") &&
+			 call_text_kind(word) <= CALL_TEXT_OP)
 			return err_set(err, file, line, 0, "expected '+' before '%s'",
 				       word);
 	} while (!may_end);
+	if (seen.send && call_text_finish(file, line, seen.call, seen.compute,
+					  &segment.call, err) < 0)
+		return -EINVAL;
+	if (!seen.send)
+		segment.call = (struct work_call){ .op = COLLECTIVE_OP_NONE };
+	is_message |= segment.call.op != COLLECTIVE_OP_NONE;
 	*ret_segment = segment;
 	*ret_is_message = is_message;
 	return 0;

@@ -139,6 +139,10 @@ parse_segments(const struct json_doc *doc, struct work_model *model, struct err 
 				       &model->segments[model->n_segments],
 				       &model->is_message[model->n_segments], &why) < 0)
 			return json_fail(doc, value, err, "%s", why.text);
+		if (model->segments[model->n_segments].call.op != COLLECTIVE_OP_NONE)
+			return json_fail(doc, value, err,
+					 "expected no group or algorithm: a model has "
+					 "'send SIZE' or 'allreduce SIZE'");
 		model->n_segments++;
 	}
 	return 0;

@@ -2,8 +2,8 @@
 /*
  * workload.h - jobs on a fabric: their traffic and their hosts.
  *
- * A job is a list of segments, as the engine knows them, but with a collective
- * in place of flows: segment traffic is what the busiest interface of the job
+ * A job is a list of segments, as the engine knows them, which follow each other or
+ * overlap, but with a collective in place of flows: segment traffic is what the busiest interface of the job
  * sends, and topology/collective.h turns that into flows once the job has
  * hosts.  A job without hosts is waiting to be placed.
  *
@@ -23,6 +23,8 @@
 #include "engine/engine.h"
 #include "scheduler/core/profile/profile.h"
 #include "scheduler/core/solve/joint.h"
+#include "scheduler/core/workload/work_call.h"
+#include "scheduler/core/workload/work_needs.h"
 #include "topology/collective.h"
 
 struct topo;
@@ -46,23 +48,44 @@ struct routes;
 
 struct work_segment {
 	int64_t compute_ns;     /* 0: none. */
-	int64_t send_offset_ns; /* Traffic starts this long after the segment. */
+	int64_t send_offset_ns; /* Traffic is due this long after the segment's start, */
+	int64_t latency_ns;     /* and bytes flow this long after that. */
 	double nic_bytes;       /* Sent by the busiest interface; 0: none. */
 	double cap_bps;         /* Cap of that interface; 0: none. */
 	/* Of its flows, as in engine_segment; 'n_steps' 0: 1. */
 	double first_weight, last_weight;
 	uint32_t n_steps;
+	/*
+	 * What it runs; the job's 'collective' if 'call.op' is COLLECTIVE_OP_NONE.
+	 * After work_calls_expand() a segment is one phase of it, and 'continues' if
+	 * the segment before it is an earlier one.
+	 */
+	struct work_call call;
+	uint32_t phase;
+	bool continues;
+	bool from_start; /* Waits for no other segment: see work_needs.h. */
 };
+
+/* From the segment's start until bytes flow, without contention and jitter. */
+static inline double
+work_segment_wait_ns(const struct work_segment *segment)
+{
+	return (double)segment->send_offset_ns + (double)segment->latency_ns;
+}
 
 struct work_job {
 	char *name; /* Owned.  Unique. */
 	enum collective collective;
+	struct rank_layout ranks;      /* All 0: no groups. */
+	int64_t latency_ns;            /* Of each step of a collective. */
 	uint32_t n_hosts_wanted;       /* At least 1. */
 	uint32_t *hosts;               /* Owned.  Node ids, n_hosts_wanted of them; NULL
 				   * while the job waits. */
 	uint32_t slots_per_host;       /* GPUs it takes on each host; at least 1. */
 	struct work_segment *segments; /* Owned. */
 	size_t n_segments;
+	struct work_need *needs; /* Owned.  Ascending by segment: see work_needs.h. */
+	size_t n_needs;
 	struct profile profile; /* Owned. */
 	double jitter_frac;     /* Relative, of each compute time. */
 	double weight;          /* In the objective; default GPUs in all. */
@@ -99,7 +122,8 @@ void work_job_copy(const struct work_job *job, struct work_job *ret_copy);
 
 /*
  * Fills one from the other; 'line_bps' is the rate of an uncapped interface.  Returns 0
- * or -EINVAL with a static reason in '*ret_why'.
+ * or -EINVAL with a static reason in '*ret_why'.  If segments overlap, the profile is
+ * that of iteration_traffic.h, coarser if it had more phases than profiles may have.
  */
 int work_job_profile_from_segments(struct work_job *job, double line_bps,
 				   const char **ret_why);
@@ -111,14 +135,29 @@ void work_job_segments_from_profile(struct work_job *job);
  */
 double work_job_jitter_of_profile(const struct work_job *job);
 
+/* The flows of some segments of a routed job. */
+struct routed_pattern {
+	struct work_call call; /* Of these segments, as the next. */
+	uint32_t phase;
+	uint32_t *flows; /* Owned.  Numbers of flows. */
+	double *shares;  /* Owned.  Of each flow: per byte of the busiest interface. */
+	size_t n;
+};
+
 /* A job with its flows on the fabric's links. */
 struct routed_job {
 	/*
 	 * Per byte sent by the busiest interface.  A flow over several connections, and
 	 * a connection that the fabric spreads over several paths, is several flows
-	 * here, its parts, of equal bytes.
+	 * here, its parts, of equal bytes.  With 'patterns', no two connections have
+	 * the same hosts and number, and bytes are those of an iteration, per byte
+	 * sent by the busiest interface of each segment.
 	 */
 	struct collective_flows flows;
+	/* Owned.  By call and phase of a segment; NULL: all segments send all flows. */
+	struct routed_pattern *patterns;
+	size_t n_patterns;
+	double *peaks; /* Owned.  By flow: its largest share of any pattern; or NULL. */
 	double *weights;      /* Owned.  By flow: 1 over the parts of its connection. */
 	uint32_t *path_links; /* Owned.  Paths of the flows, one after another. */
 	size_t *path_first;   /* Owned.  Flow i: [first[i], first[i + 1]). */
@@ -127,6 +166,7 @@ struct routed_job {
 	 * hash everywhere: no path can be chosen there.
 	 */
 	uint32_t *paths;
+	/* With 'patterns', factors are the largest of any: a bound of the load. */
 	struct footprint footprint;
 };
 
@@ -141,6 +181,24 @@ int routed_job_make(const struct work_job *job, const uint32_t *hosts,
 		    const struct topo *topo, struct routes *routes,
 		    struct routed_job *ret_routed);
 void routed_job_fini(struct routed_job *routed);
+
+/* The pattern of a segment of the job; NULL: it sends all flows.  Borrowed. */
+const struct routed_pattern *routed_job_pattern(const struct work_job *job,
+						const struct routed_job *routed,
+						size_t segment);
+/*
+ * The number of a flow that routed_job_add() gave the engine, which counts the flows of
+ * all segments.  O(segments).
+ */
+uint32_t routed_job_flow(const struct work_job *job, const struct routed_job *routed,
+			 uint32_t engine_flow);
+/* What a flow puts on its links at most, per byte of the busiest interface. */
+double routed_job_flow_factor(const struct routed_job *routed, size_t flow);
+/* The links that one segment loads, with factors of its own bytes. */
+void routed_job_segment_footprint(const struct work_job *job,
+				  const struct routed_job *routed, size_t segment,
+				  const struct topo *topo,
+				  struct footprint *ret_footprint);
 
 /* Makes the footprint again after paths and their links have changed. */
 void routed_job_refresh(struct routed_job *routed, const struct topo *topo);

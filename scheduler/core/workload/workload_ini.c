@@ -33,6 +33,8 @@ draft_fini(struct scenario_draft *draft)
 	free(draft->profile);
 	vec_free(&draft->segments);
 	vec_free(&draft->messages);
+	vec_free(&draft->segment_lines);
+	segment_names_fini(&draft->segment_names);
 	*draft = (struct scenario_draft){ 0 };
 }
 
@@ -200,6 +202,9 @@ read_traffic(struct scenario_reader *r)
 					     "'profile'",
 					     draft->job.name);
 		take_segments(draft);
+		if (segment_names_resolve(&draft->segment_names, r->scenario->file,
+					  &draft->job, r->err) < 0)
+			return -EINVAL;
 	}
 	for (size_t i = 0; i < draft->job.n_segments; i++) {
 		compute_ns += (double)draft->job.segments[i].compute_ns;
@@ -236,7 +241,8 @@ add_job(struct scenario_reader *r, char *name)
 		free(name);
 		return scenario_fail(r, "more than %d jobs", WORK_MAX_JOBS);
 	}
-	r->n_bytes += draft->job.n_segments * sizeof(struct work_segment);
+	r->n_bytes += draft->job.n_segments * sizeof(struct work_segment) +
+		      draft->job.n_needs * sizeof(struct work_need);
 	if (draft->details.hosts)
 		r->n_bytes += strlen(draft->details.hosts) +
 			      draft->job.n_hosts_wanted * sizeof(uint32_t);
@@ -284,7 +290,7 @@ finish_draft(struct scenario_reader *r)
 		return 0;
 	r->in_job = false;
 	r->line = draft->details.line;
-	if (count_hosts(r) < 0 || read_traffic(r) < 0)
+	if (count_hosts(r) < 0 || read_traffic(r) < 0 || scenario_ranks_finish(r) < 0)
 		return -EINVAL;
 	r->line = draft->details.line;
 	if (draft->job.stop_ns <= draft->job.arrival_ns)
@@ -337,7 +343,7 @@ start_once(struct scenario_reader *r, const char *section, unsigned *line,
 static int
 start_section(struct scenario_reader *r, const char *section)
 {
-	static const char *const sections[] = { "sim", "fabric", "job", NULL };
+	static const char *const sections[] = { "sim", "fabric", "job", "event", NULL };
 
 	memset(r->seen, 0, sizeof r->seen);
 	memset(r->is_set, 0, sizeof r->is_set);
@@ -347,9 +353,15 @@ start_section(struct scenario_reader *r, const char *section)
 		return start_once(r, section, &r->fabric_line, scenario_fabric_keys);
 	if (!strncmp(section, "job", 3) && strchr(" \t", section[3]) && section[3])
 		return start_job(r, section + 3);
-	if (!strcmp(section, "job"))
-		return scenario_fail(r, "[job] has no name; expected '[job NAME]'");
-	scenario_fail(r, "unknown section [%s]; expected [sim], [fabric] or [job NAME]",
+	if (!strncmp(section, "event", 5) && strchr(" \t", section[5]) && section[5])
+		return scenario_event_start(r,
+					    section + 6 + strspn(section + 6, " \t"));
+	if (!strcmp(section, "job") || !strcmp(section, "event"))
+		return scenario_fail(r, "[%s] has no name; expected '[%s NAME]'",
+				     section, section);
+	scenario_fail(r,
+		      "unknown section [%s]; expected [sim], [fabric], [job NAME] or "
+		      "[event NAME]",
 		      section);
 	err_suggest(r->err, section, sections);
 	return -EINVAL;
@@ -365,7 +377,7 @@ set_key(struct scenario_reader *r, const struct cfg_entry *entry)
 		return scenario_fail(
 			r,
 			"'%s' stands before the first section; expected [sim], "
-			"[fabric] or [job NAME]",
+			"[fabric], [job NAME] or [event NAME]",
 			entry->key);
 	for (i = 0; r->keys[i].name && strcmp(r->keys[i].name, entry->key); i++)
 		names[i] = r->keys[i].name;
@@ -393,7 +405,8 @@ take_entry(void *ctx, const struct cfg_entry *entry, struct err *err)
 	r->line = entry->line;
 	if (entry->key)
 		return set_key(r, entry);
-	if (scenario_set_rest(r) < 0 || finish_draft(r) < 0)
+	if (scenario_set_rest(r) < 0 || finish_draft(r) < 0 ||
+	    scenario_event_finish(r) < 0)
 		return -EINVAL;
 	return start_section(r, entry->section);
 }
@@ -402,7 +415,8 @@ take_entry(void *ctx, const struct cfg_entry *entry, struct err *err)
 static int
 finish(struct scenario_reader *r)
 {
-	if (scenario_set_rest(r) < 0 || finish_draft(r) < 0)
+	if (scenario_set_rest(r) < 0 || finish_draft(r) < 0 ||
+	    scenario_event_finish(r) < 0)
 		return -EINVAL;
 	r->line = 0;
 	if (!r->sim_line && (start_section(r, "sim") < 0 || scenario_set_rest(r) < 0))
@@ -474,7 +488,10 @@ scenario_free(struct scenario *scenario)
 		free(scenario->details[i].hosts);
 		free(scenario->details[i].is_message);
 	}
+	for (size_t i = 0; i < scenario->n_events; i++)
+		scenario_event_fini(&scenario->events[i]);
 	workload_fini(&scenario->workload);
+	free(scenario->events);
 	free(scenario->details);
 	free(scenario->fabric.file);
 	free(scenario->fabric.generate);

@@ -82,12 +82,30 @@ struct scenario_job {
 	bool has_jitter, has_weight;
 };
 
+#define SCENARIO_MAX_EVENTS 10000
+
+/* A link or switch that fails, is degraded or repaired. */
+struct scenario_event {
+	char *name;    /* Owned. */
+	unsigned line; /* Of the heading. */
+	int64_t time_ns;
+	char *link;           /* Owned.  "leaf0:p4" or a link's name; or NULL. */
+	char *node_name;      /* Owned.  The name of a switch; or NULL. */
+	unsigned target_line; /* Of either. */
+	double share;         /* Of the capacity: 0: down, 1: up. */
+	/* Since scenario_bind(); TOPO_NONE: none. */
+	uint32_t links[2]; /* Both directions of a cable, or one. */
+	uint32_t node;     /* The switch. */
+};
+
 struct scenario {
 	char *file; /* Owned.  Its name for messages. */
 	struct workload workload;
 	struct scenario_job *details; /* Owned.  One a job of the workload. */
 	struct scenario_sim sim;
 	struct scenario_fabric fabric;
+	struct scenario_event *events; /* Owned.  As in the file. */
+	size_t n_events;
 };
 
 /*
@@ -128,7 +146,8 @@ int scenario_fabric(const struct scenario *scenario, const struct scenario_io *i
 /*
  * Finds the jobs' hosts on 'topo', converts messages to bytes of an interface, and
  * completes profiles.  Call it once.  Returns 0 or -EINVAL with 'err' filled: unknown
- * or repeated hosts, too few slots, jobs that can have no profile.
+ * or repeated hosts, too few slots, jobs that can have no profile, events at unknown
+ * links.
  */
 int scenario_bind(struct scenario *scenario, const struct topo *topo, struct err *err);
 
