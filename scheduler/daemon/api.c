@@ -22,29 +22,39 @@
 #define MAX_SMALL_BYTES  4096
 
 /* clang-format off */
+static void
+api_index(void *ctx, const struct http_request *request, struct http_reply *reply)
+{
+	struct api *api = ctx;
+
+	(void)request;
+	http_reply_index(api->http, reply);
+}
+
 static const struct http_route routes[] = {
-	{ "GET", "/", false, 0, api_web },
-	{ "GET", "/app.js", false, 0, api_web },
-	{ "GET", "/app.css", false, 0, api_web },
-	{ "GET", "/icon.svg", false, 0, api_web },
-	{ "GET", "/LICENSES.txt", false, 0, api_web },
-	{ "GET", "/tables", false, 0, api_tables },
-	{ "GET", "/api/v1/health", false, 0, api_health },
-	{ "GET", "/api/v1/topology", false, 0, api_topology },
-	{ "GET", "/api/v1/links", false, 0, api_links },
-	{ "GET", "/api/v1/links/*", false, 0, api_link },
-	{ "GET", "/api/v1/jobs", false, 0, api_jobs },
-	{ "GET", "/api/v1/jobs/*", false, 0, api_job },
-	{ "GET", "/api/v1/fragmentation", false, 0, api_fragmentation },
-	{ "GET", "/api/v1/series", false, 0, api_series },
-	{ "GET", "/api/v1/advice", false, 0, api_advices },
-	{ "GET", "/api/v1/advice/*", false, 0, api_advice },
-	{ "GET", "/api/v1/changes", false, 0, api_changes },
-	{ "GET", "/api/v1/config", false, 0, api_config },
-	{ "POST", "/api/v1/advice", true, MAX_ADVICE_BYTES, api_ask_advice },
-	{ "POST", "/api/v1/modes", true, MAX_SMALL_BYTES, api_modes },
-	{ "POST", "/api/v1/jobs/*", true, MAX_SMALL_BYTES, api_job_action },
-	{ "POST", "/api/v1/poke", true, MAX_SMALL_BYTES, api_poke },
+	{ "GET", "/", false, 0, api_web, HTTP_ANY_PARAMETERS },
+	{ "GET", "/app.js", false, 0, api_web, HTTP_ANY_PARAMETERS },
+	{ "GET", "/app.css", false, 0, api_web, HTTP_ANY_PARAMETERS },
+	{ "GET", "/icon.svg", false, 0, api_web, HTTP_ANY_PARAMETERS },
+	{ "GET", "/LICENSES.txt", false, 0, api_web, HTTP_ANY_PARAMETERS },
+	{ "GET", "/tables", false, 0, api_tables, HTTP_ANY_PARAMETERS },
+	{ "GET", "/api/v1", false, 0, api_index, NULL },
+	{ "GET", "/api/v1/health", false, 0, api_health, NULL },
+	{ "GET", "/api/v1/topology", false, 0, api_topology, NULL },
+	{ "GET", "/api/v1/links", false, 0, api_links, "limit after" },
+	{ "GET", "/api/v1/links/*", false, 0, api_link, NULL },
+	{ "GET", "/api/v1/jobs", false, 0, api_jobs, "limit after" },
+	{ "GET", "/api/v1/jobs/*", false, 0, api_job, NULL },
+	{ "GET", "/api/v1/fragmentation", false, 0, api_fragmentation, "limit" },
+	{ "GET", "/api/v1/series", false, 0, api_series, "link from_us to_us step_us by" },
+	{ "GET", "/api/v1/advice", false, 0, api_advices, "limit after" },
+	{ "GET", "/api/v1/advice/*", false, 0, api_advice, NULL },
+	{ "GET", "/api/v1/changes", false, 0, api_changes, "job since_us limit before" },
+	{ "GET", "/api/v1/config", false, 0, api_config, NULL },
+	{ "POST", "/api/v1/advice", true, MAX_ADVICE_BYTES, api_ask_advice, NULL },
+	{ "POST", "/api/v1/modes", true, MAX_SMALL_BYTES, api_modes, NULL },
+	{ "POST", "/api/v1/jobs/*", true, MAX_SMALL_BYTES, api_job_action, NULL },
+	{ "POST", "/api/v1/poke", true, MAX_SMALL_BYTES, api_poke, NULL },
 };
 
 /* clang-format on */

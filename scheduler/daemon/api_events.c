@@ -19,7 +19,6 @@
 #include "scheduler/daemon/telemetry.h"
 #include "scheduler/live/live.h"
 
-#define EVENTS "/api/v1/events"
 /* Of an event; a listener's unread data is HTTP_MAX_WAITING at most. */
 #define MAX_EVENT_LINKS 64
 #define LINKS_A_STEP    1024
@@ -127,10 +126,11 @@ static void
 write_event(struct api *api, const struct contention_link *const *links, size_t n,
 	    size_t n_left_out, struct strbuf *data)
 {
-	const struct status status = api_status(api);
+	struct status status = api_status(api);
 	const struct contention *found = telemetry_links(api->opts.telemetry);
 	struct json_text text;
 
+	status.omits_history = true; /* Most of the bytes, and new each second. */
 	json_text_begin_line(&text, "antiphase.links/1");
 	status_json_footer(&status, found->from_ms, found->to_ms, &text.w);
 	status_json_links(&status, links, n, &text.w);
@@ -171,7 +171,7 @@ send_event(struct api_events *events)
 	for (size_t i = 0; i < events->changed.n; i++)
 		links[i] = &found->links[events->changed.items[i]];
 	write_event(events->api, links, events->changed.n, events->n_left_out, &data);
-	http_stream_send(events->api->http, EVENTS, "tick", data.text);
+	http_stream_send(events->api->http, API_EVENTS, "tick", data.text);
 	strbuf_free(&data);
 }
 
@@ -181,7 +181,7 @@ api_events_tick(struct api_events *events)
 	int64_t scanned_ns = telemetry_scanned_ns(events->api->opts.telemetry);
 
 	forget(events);
-	if (!http_stream_listeners(events->api->http, EVENTS) ||
+	if (!http_stream_listeners(events->api->http, API_EVENTS) ||
 	    events->scanned_ns == scanned_ns)
 		return;
 	events->scanned_ns = scanned_ns;
@@ -222,7 +222,7 @@ api_events_new(struct api *api)
 
 	events->api = api;
 	events->names = strtab_new();
-	http_add_stream(api->http, EVENTS, write_first, api);
+	http_add_stream(api->http, API_EVENTS, write_first, api);
 	return events;
 }
 

@@ -27,6 +27,8 @@
 #include "scheduler/daemon/k8s.h"
 #include "scheduler/live/status.h"
 
+#define API_EVENTS "/api/v1/events"
+
 struct api_events;
 struct contention_link;
 struct job_profiler;

@@ -55,8 +55,9 @@ run_ping(void *ctx, size_t n, char **args, struct strbuf *reply, struct err *err
 	(void)n;
 	(void)args;
 	(void)err;
-	strbuf_printf(reply, "ok\n%s\n%u hosts, %u jobs, %s\n", cli_version(),
-		      live_n_hosts(live), live_n_known_jobs(live),
+	strbuf_printf(reply, "ok\n%s\n%u host%s, %u job%s, %s\n", cli_version(),
+		      live_n_hosts(live), words_plural(live_n_hosts(live)),
+		      live_n_known_jobs(live), words_plural(live_n_known_jobs(live)),
 		      fabric_source_topo(commands->opts.fabric) ? "fabric known"
 								: "no fabric");
 	return 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scheduler/daemon/config.h"
 
-#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,8 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/units.h"
 #include "lib/daemon/settings.h"
+
+#define HOUR_US INT64_C(3600000000)
 
 static const char *
 text(const struct scheduler_config *config, const char *key)
@@ -73,15 +74,13 @@ partition_moves(const struct scheduler_config *config)
 	return strbuf_steal(&list);
 }
 
-/* Above 0, at most 1; or NAN. */
+/* The table has checked it. */
 static double
 share(const struct scheduler_config *config, const char *key)
 {
-	double value;
+	double value = 0;
 
-	if (units_parse_frac(text(config, key), &value) < 0 || !(value > 0) ||
-	    value > 1)
-		return NAN;
+	units_parse_frac(text(config, key), &value);
 	return value;
 }
 
@@ -108,6 +107,11 @@ scheduler_config_follow(struct scheduler_config *config)
 		.http = optional(config, "http"),
 		.token_file = optional(config, "token_file"),
 		.store = optional(config, "store"),
+		.keep_1s_us = integer(config, "keep_1s_hours") * HOUR_US,
+		.keep_10s_us = integer(config, "keep_10s_hours") * HOUR_US,
+		.keep_5min_us = integer(config, "keep_5min_days") * 24 * HOUR_US,
+		.keep_history_us = integer(config, "keep_history_days") * 24 * HOUR_US,
+		.store_max_bytes = integer(config, "store_max_mb") << 20,
 		.scheduler = text(config, "scheduler"),
 		.slurm_bindir = text(config, "slurm_bindir"),
 		.poll_ms = integer(config, "poll_ms"),

@@ -32,6 +32,9 @@ struct scheduler_config {
 	const char *announce, *http; /* NULL: none, as the next ones. */
 	const char *token_file;
 	const char *store;
+	int64_t keep_1s_us, keep_10s_us, keep_5min_us; /* Samples, by grain. */
+	int64_t keep_history_us;
+	int64_t store_max_bytes;
 	/* The cluster's scheduler. */
 	const char *scheduler;    /* "none", "slurm". */
 	const char *slurm_bindir; /* "": by $PATH. */
@@ -41,7 +44,7 @@ struct scheduler_config {
 	char *partition_moves; /* Owned.  "NAME,...": those where running jobs may move. */
 	const char *levers;    /* "place,time": see advise_levers_read(). */
 	int64_t path_changes;  /* Of running jobs, in any minute. */
-	double moves_per_hour; /* Share of the running jobs; NAN: it is no share. */
+	double moves_per_hour; /* Share of the running jobs. */
 	const char *kill_switch;
 	int64_t pin_wait_us;
 	/* Kubernetes. */

@@ -15,6 +15,7 @@
 #include "lib/base/cli.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
+#include "lib/base/words.h"
 #include "lib/daemon/loop.h"
 #include "lib/daemon/notify.h"
 #include "lib/daemon/settings.h"
@@ -25,6 +26,7 @@
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/daemon/outcomes.h"
 #include "scheduler/daemon/pace.h"
+#include "scheduler/daemon/persist.h"
 #include "scheduler/daemon/pods.h"
 #include "scheduler/daemon/refresh.h"
 #include "scheduler/daemon/telemetry.h"
@@ -45,8 +47,11 @@
 #define PUT_OFF_NS (SECOND_NS / 20)
 /* After this much time no further part begins in a pass. */
 #define PARTS_NS (SECOND_NS / 500)
-/* Rows that the store may delete in a second. */
-#define TIDY_ROWS 2000
+/*
+ * Rows that the store looks at in a pass to delete old ones: under a millisecond, and
+ * with a pass every PUT_OFF_NS more than HISTORY_ROWS a second.
+ */
+#define TIDY_ROWS 250
 
 /* ---- Each second --------------------------------------------------------------------- */
 
@@ -153,7 +158,8 @@ tick_store(struct daemon *d)
 {
 	struct err err;
 
-	if (d->store && store_tidy(d->store, clk_wall_us(), TIDY_ROWS, &err) < 0)
+	d->is_tidying = true;
+	if (d->store && store_commit(d->store, &err) < 0)
 		log_limited(&d->store_limit, clk_monotonic_ns(), LOG_LEVEL_ERR, "store",
 			    "%s; the last second is lost", err.text);
 }
@@ -169,10 +175,12 @@ tick_status(struct daemon *d)
 {
 	const struct live *live = telemetry_live(d->telemetry);
 
-	notify_status(
-		"%u hosts, %u jobs, %s%s", live_n_hosts(live), live_n_known_jobs(live),
-		fabric_source_topo(d->fabric) ? "fabric known" : "no fabric",
-		actions_modes(d->actions)->is_stopped ? ", kill switch is on" : "");
+	notify_status("%u host%s, %u job%s, %s%s", live_n_hosts(live),
+		      words_plural(live_n_hosts(live)), live_n_known_jobs(live),
+		      words_plural(live_n_known_jobs(live)),
+		      fabric_source_topo(d->fabric) ? "fabric known" : "no fabric",
+		      actions_modes(d->actions)->is_stopped ? ", kill switch is on"
+							    : "");
 }
 
 /*
@@ -232,6 +240,15 @@ do_parts(struct daemon *d, int64_t now_ns)
 	} while (loop_pass_cpu_ns(d->loop) < PARTS_NS);
 }
 
+/* Deletes old rows until none is left in this second. */
+static void
+tidy_step(struct daemon *d)
+{
+	if (d->is_tidying)
+		d->is_tidying =
+			d->store && store_tidy(d->store, clk_wall_us(), TIDY_ROWS) > 0;
+}
+
 static void
 on_pass(void *ctx, int64_t now_ns, int64_t missed)
 {
@@ -246,6 +263,7 @@ on_pass(void *ctx, int64_t now_ns, int64_t missed)
 	if (loop_pass_cpu_ns(d->loop) >= PASS_NS && !is_late)
 		return;
 	refresh_step(d->refresh);
+	tidy_step(d);
 	d->refreshed_ns = now_ns;
 }
 
@@ -296,21 +314,34 @@ on_end_signal(void *ctx, int number)
 		loop_every(d->loop, END_TICK_NS, on_ending, d);
 }
 
+/* Applies the settings that settings_reload() has changed. */
+static void
+take_up(struct daemon *d)
+{
+	const struct settings *settings = d->config.settings;
+	struct err err;
+
+	scheduler_config_follow(&d->config);
+	persist_follow(d->store, &d->config);
+	if (settings_has_changed(settings, "scheduler", "log"))
+		log_set_level_word(d->config.log);
+	/* Modes set by a command stay, unless the settings have other ones now. */
+	if ((settings_has_changed(settings, "scheduler", "mode") ||
+	     settings_has_changed(settings, "scheduler", "partition_modes") ||
+	     settings_has_named_changed(settings)) &&
+	    actions_read_modes(d->actions, &err) < 0)
+		log_err("scheduler", "%s; the modes stay as they were", err.text);
+}
+
 static void
 on_hangup(void *ctx, int number)
 {
 	struct daemon *d = ctx;
-	struct err err;
 
 	(void)number;
 	notify_send("RELOADING=1");
-	if (settings_reload(d->config.settings, d->config_file, "scheduler") >= 0) {
-		scheduler_config_follow(&d->config);
-		log_set_level_word(d->config.log);
-		if (actions_read_modes(d->actions, &err) < 0)
-			log_err("scheduler", "%s; the modes stay as they were",
-				err.text);
-	}
+	if (settings_reload(d->config.settings, d->config_file, "scheduler") >= 0)
+		take_up(d);
 	fabric_source_reload(d->fabric);
 	notify_send("READY=1");
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* daemon_open.c - the modules of the daemon, made, connected by callbacks, and opened. */
-#include <math.h>
 #include <string.h>
 
 #include "lib/base/clk.h"
@@ -317,10 +316,6 @@ daemon_open_modules(struct daemon *d, struct err *err)
 
 	if (r == 0)
 		r = advise_levers_read(d->config.levers, &levers, err);
-	if (r == 0 && isnan(d->config.moves_per_hour))
-		r = err_set(err, NULL, 0, 0,
-			    "moves_per_hour: expected a share above 0, at most 1, such "
-			    "as '10 %%' or '0.1'");
 	if (r == 0 && d->config.keys)
 		r = bus_keys_load(d->config.keys, &d->keys, err);
 	if (r < 0)
@@ -328,7 +323,7 @@ daemon_open_modules(struct daemon *d, struct err *err)
 	make_modules(d);
 	r = telemetry_open(d->telemetry, err);
 	if (r == 0)
-		r = persist_open(d->config.store, &d->store, err);
+		r = persist_open(&d->config, &d->store, err);
 	if (r == 0)
 		r = move_log_open(d->store, &d->moves, err);
 	if (r == 0)

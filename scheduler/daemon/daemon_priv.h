@@ -70,6 +70,7 @@ struct daemon {
 	bool is_hurried;               /* A new snapshot requires some parts at once; */
 	size_t next_hurried;           /* this one is next. */
 	int64_t refreshed_ns;
+	bool is_tidying;   /* The store may have more to delete in this second. */
 	int64_t ending_ns; /* When a signal ended the daemon; 0: not yet. */
 	struct log_limit store_limit;
 	int status;

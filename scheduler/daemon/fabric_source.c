@@ -106,9 +106,7 @@ static void
 note_error(struct fabric_source *fabric, const struct err *err)
 {
 	free(fabric->error);
-	fabric->error =
-		err->line ? xasprintf("%s:%u: %s", err->file, err->line, err->text)
-			  : xstrdup(err->text);
+	fabric->error = err_line(err);
 	log_limited(&fabric->error_limit, clk_monotonic_ns(), LOG_LEVEL_WARN, "fabric",
 		    "%s; going on with %s", fabric->error,
 		    fabric->topo ? "the one before" : "the hosts' own links");

@@ -49,8 +49,9 @@ void
 k8s_serve(struct http *http, struct k8s_server *server)
 {
 	static const struct http_route routes[] = {
-		{ "POST", "/k8s/filter", false, MAX_BODY, filter },
-		{ "POST", "/k8s/prioritize", false, MAX_BODY, prioritize },
+		{ "POST", "/k8s/filter", false, MAX_BODY, filter, HTTP_ANY_PARAMETERS },
+		{ "POST", "/k8s/prioritize", false, MAX_BODY, prioritize,
+		  HTTP_ANY_PARAMETERS },
 	};
 
 	http_add_routes(http, routes, sizeof routes / sizeof *routes, server);

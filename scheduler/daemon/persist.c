@@ -18,6 +18,7 @@
 #include "lib/base/vec.h"
 #include "lib/base/words.h"
 #include "scheduler/core/profile/profile_json.h"
+#include "scheduler/daemon/config.h"
 #include "scheduler/daemon/decide.h"
 #include "scheduler/daemon/jobs.h"
 #include "scheduler/store/store.h"
@@ -362,15 +363,29 @@ persist_read_profiles(struct store *store, const struct topo *topo, int64_t max_
 
 /* ---- Opening ------------------------------------------------------------------------ */
 
-int
-persist_open(const char *path, struct store **ret_store, struct err *err)
+static struct store_opts
+store_opts_of(const struct scheduler_config *config)
 {
+	return (struct store_opts){
+		.keep_us = { config->keep_1s_us, config->keep_10s_us,
+			     config->keep_5min_us },
+		.keep_advice_us = config->keep_history_us,
+		.max_bytes = config->store_max_bytes,
+	};
+}
+
+int
+persist_open(const struct scheduler_config *config, struct store **ret_store,
+	     struct err *err)
+{
+	const struct store_opts opts = store_opts_of(config);
+	const char *path = config->store;
 	int r;
 
 	*ret_store = NULL;
 	if (!path)
 		return 0;
-	r = store_open(path, NULL, ret_store, err);
+	r = store_open(path, &opts, ret_store, err);
 	if (r < 0) {
 		err_append(err, "; --store FILE says where else, --store off without");
 		return r;
@@ -378,4 +393,13 @@ persist_open(const char *path, struct store **ret_store, struct err *err)
 	if (store_begun_anew(*ret_store))
 		log_warn("store", "%s: %s", path, store_begun_anew(*ret_store));
 	return 0;
+}
+
+void
+persist_follow(struct store *store, const struct scheduler_config *config)
+{
+	const struct store_opts opts = store_opts_of(config);
+
+	if (store)
+		store_set_opts(store, &opts);
 }

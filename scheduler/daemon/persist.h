@@ -24,13 +24,17 @@ struct err;
 struct job;
 struct profile;
 struct sched_job;
+struct scheduler_config;
 struct store;
 struct store_line;
 struct strbuf;
 struct topo;
 
-/* Opens the file; NULL: no store.  0, or -errno with 'err' filled. */
-int persist_open(const char *path, struct store **ret_store, struct err *err);
+/* Opens the store, or NULL: there is to be none.  0, or -errno with 'err' filled. */
+int persist_open(const struct scheduler_config *config, struct store **ret_store,
+		 struct err *err);
+/* Applies what the configuration says now of how long things are kept. */
+void persist_follow(struct store *store, const struct scheduler_config *config);
 
 /* ---- Changes ------------------------------------------------------------------------ */
 

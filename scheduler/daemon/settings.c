@@ -2,9 +2,45 @@
 /* settings.c - the table of the settings of antiphase-scheduler. */
 #include "scheduler/daemon/settings.h"
 
+#include "lib/base/err.h"
 #include "lib/base/log.h"
+#include "lib/base/units.h"
 #include "lib/daemon/runtime_dirs.h"
 #include "lib/daemon/settings.h"
+#include "scheduler/core/advise/advise.h"
+#include "scheduler/daemon/modes.h"
+
+static int
+check_modes(const char *value, struct err *err)
+{
+	struct modes modes;
+	int rc = modes_parse("observe", value, &modes, err);
+
+	if (rc == 0)
+		modes_fini(&modes);
+	return rc;
+}
+
+static int
+check_levers(const char *value, struct err *err)
+{
+	unsigned levers;
+
+	return advise_levers_read(value, &levers, err);
+}
+
+static int
+check_share(const char *value, struct err *err)
+{
+	double share;
+
+	if (units_parse_frac(value, &share) < 0 || !(share > 0) || share > 1)
+		return err_set(err, NULL, 0, 0,
+			       "moves_per_hour is a share above 0, at most 1, such as "
+			       "'10 %%' or '0.1', not '%s'",
+			       value);
+	return 0;
+}
 
 static const char *const scheduler_words[] = { "none", "slurm", NULL };
 static const char *const mode_words[] = { "observe", "advise", "enforce", NULL };
@@ -42,6 +78,21 @@ static const struct setting items[] = {
 	{ "scheduler", "store", "store", "FILE", "/var/lib/antiphase/history.db",
 	  "database of history, advice and saved state, or 'off'",
 	  .kind = SETTING_PATH, .letter = 's' },
+	{ "scheduler", "keep_1s_hours", "keep-1s-hours", "HOURS", "1",
+	  "how long the store keeps the traffic of each second",
+	  .kind = SETTING_INTEGER, .min = 1, .max = 720, .is_live = true },
+	{ "scheduler", "keep_10s_hours", "keep-10s-hours", "HOURS", "24",
+	  "how long the store keeps the traffic of each 10 s",
+	  .kind = SETTING_INTEGER, .min = 1, .max = 8760, .is_live = true },
+	{ "scheduler", "keep_5min_days", "keep-5min-days", "DAYS", "90",
+	  "how long the store keeps the traffic of each 5 minutes",
+	  .kind = SETTING_INTEGER, .min = 1, .max = 3650, .is_live = true },
+	{ "scheduler", "keep_history_days", "keep-history-days", "DAYS", "90",
+	  "how long the store keeps advice, outcomes, actions and state of jobs",
+	  .kind = SETTING_INTEGER, .min = 1, .max = 3650, .is_live = true },
+	{ "scheduler", "store_max_mb", "store-max-mb", "MIB", "4096",
+	  "size of the store; beyond it the oldest samples of the finest grain go first",
+	  .kind = SETTING_INTEGER, .min = 16, .max = 1048576, .is_live = true },
 	{ "scheduler", "scheduler", "scheduler", "KIND", "none",
 	  "the cluster's scheduler: none or slurm",
 	  .kind = SETTING_WORD, .words = scheduler_words },
@@ -56,16 +107,16 @@ static const struct setting items[] = {
 	  .kind = SETTING_WORD, .words = mode_words, .is_live = true, .letter = 'm' },
 	{ "scheduler", "partition_modes", "partition-modes", "LIST", "",
 	  "partitions with another mode, comma-separated: PARTITION=MODE",
-	  .kind = SETTING_TEXT, .is_live = true },
+	  .kind = SETTING_TEXT, .check = check_modes, .is_live = true },
 	{ "scheduler", "levers", "levers", "LIST", "place,time",
 	  "what advice may change: place, path, time, move; comma-separated",
-	  .kind = SETTING_TEXT },
+	  .kind = SETTING_TEXT, .check = check_levers },
 	{ "scheduler", "path_changes", "path-changes", "N", "600",
 	  "flows of running jobs that may get another path in any minute",
 	  .kind = SETTING_INTEGER, .min = 1, .max = 1000000 },
 	{ "scheduler", "moves_per_hour", "moves-per-hour", "SHARE", "0.1",
 	  "running jobs that may be moved in an hour, as a share of all",
-	  .kind = SETTING_TEXT },
+	  .kind = SETTING_TEXT, .check = check_share, .is_live = true },
 	{ "scheduler", "kill_switch", "kill-switch", "FILE",
 	  SCHEDULER_RUNTIME_DIR "/stop",
 	  "while this file exists, undo all actions and take none",

@@ -221,7 +221,7 @@ struct contention_finder {
 	struct traffic_map map;
 	size_t next; /* The next part of it. */
 	VEC(struct contention_link) links;
-	uint32_t n_impossible;
+	uint32_t n_impossible, n_overfull;
 };
 
 struct contention_finder *
@@ -254,7 +254,14 @@ find_next(struct contention_finder *f)
 	find_link(&f->stats, parts, n_thin, &link);
 	link.first_part = first;
 	link.n_parts = n_thin;
-	f->n_impossible += f->stats.n > 0 && link_stats_is_impossible(&f->stats);
+	if (f->stats.n > 0 && link_stats_is_impossible(&f->stats)) {
+		bool is_assumed = false;
+
+		for (size_t i = 0; i < n_thin; i++)
+			is_assumed |= parts[i].is_assumed;
+		f->n_impossible += is_assumed;
+		f->n_overfull += !is_assumed;
+	}
 	vec_push(&f->links, link);
 	return link.known_ms ? 1 + f->stats.n * n / BINS_A_UNIT : 1;
 }
@@ -290,7 +297,9 @@ contention_end(struct contention_finder *f, struct contention *ret_contention)
 		.n_links = f->links.n,
 		.n_unattached = f->map.n_unattached,
 		.n_unplaced = f->map.n_unplaced,
+		.first_unattached = f->map.first_unattached,
 		.n_impossible = f->n_impossible,
+		.n_overfull = f->n_overfull,
 	};
 	if (f->opts.keeps_parts) {
 		found.parts = f->map.parts.items;

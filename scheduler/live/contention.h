@@ -135,10 +135,15 @@ struct contention {
 	uint32_t history_ms;           /* Of the histories. */
 	struct contention_link *links; /* Owned.  Of a fabric: by number. */
 	size_t n_links;
-	uint32_t n_unattached; /* Interfaces at the end of no known cable. */
-	uint32_t n_unplaced;   /* Jobs whose flows could not be routed on the fabric. */
-	/* Links computed above their capacity: the assumed paths are wrong. */
-	uint32_t n_impossible;
+	uint32_t n_unattached;     /* Interfaces at the end of no known cable. */
+	uint32_t first_unattached; /* One of them. */
+	uint32_t n_unplaced; /* Jobs whose flows could not be routed on the fabric. */
+	/*
+	 * Links computed above their capacity.  Impossible: the assumed paths are wrong.
+	 * Overfull: there is no other path, so hosts send into a queue or the capacity
+	 * is wrong.
+	 */
+	uint32_t n_impossible, n_overfull;
 	/* NULL: not kept.  Owned.  Valid until live_forget(). */
 	struct traffic_map_part *parts;
 };

@@ -81,6 +81,8 @@ open_buses(struct feed *feed, const char *const *endpoints, size_t n, const char
 		error = bus_keys_load(keys, &feed->keys, err);
 	if (error == 0)
 		error = bus_sub_open(endpoints, n, false, feed->keys, &feed->sub, err);
+	for (size_t i = 0; i < n && error == 0; i++)
+		error = bus_endpoint_resolve(endpoints[i], err);
 	for (size_t i = 0; i < sizeof kinds && error == 0; i++)
 		error = bus_sub_want(feed->sub, kinds[i], NULL, true);
 	return error;

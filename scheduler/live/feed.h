@@ -27,7 +27,7 @@ struct tele_frame;
 /*
  * Opens 'n' sources; none: those of $ANTIPHASE_BUS, divided by commas, or the bus's
  * default endpoint.  'keys' is a directory of keys for the bus, or NULL.  Returns 0
- * or a negative errno with 'err' filled.
+ * or a negative errno with 'err' filled; -EHOSTUNREACH: the host of a bus has no address.
  */
 int feed_open(const char *const *sources, size_t n, const char *keys,
 	      struct feed **ret_feed, struct err *err);

@@ -35,6 +35,7 @@ struct status {
 	int64_t heard_idle_ns;
 	/* With more hosts than this only the silent ones are listed; 0: all. */
 	uint32_t max_hosts;
+	bool omits_history; /* Of links and their jobs: 'history_bps' is empty. */
 };
 
 /* Nanoseconds from 'to_ms' until now. */

@@ -34,10 +34,12 @@ put_known(struct jsonw *w, const char *key, double value, bool is_known, int dec
 
 /* 'bps' NULL: unknown. */
 static void
-put_history(struct jsonw *w, const float *bps)
+put_history(const struct status *status, const float *bps, struct jsonw *w)
 {
+	size_t n = status->omits_history ? 0 : CONTENTION_COLUMNS;
+
 	jsonw_flat_array(w, "history_bps");
-	for (size_t c = 0; c < CONTENTION_COLUMNS; c++)
+	for (size_t c = 0; c < n; c++)
 		put_known(w, NULL, bps ? (double)bps[c] : 0, bps && bps[c] >= 0, 0);
 	jsonw_end(w);
 }
@@ -59,7 +61,7 @@ put_job(const struct status *status, const struct contention_link *link,
 	put_known(w, "active_us", job->active_ms * 1e3, is_raw, 0);
 	put_known(w, "overlap_us", job->overlap_ms * 1e3, is_raw, 0);
 	if (is_raw) {
-		put_history(w, job->history_bps);
+		put_history(status, job->history_bps, w);
 	} else {
 		jsonw_flat_array(w, "history_bps");
 		jsonw_end(w);
@@ -125,7 +127,7 @@ put_link(const struct status *status, const struct contention_link *link,
 	for (size_t i = 0; i < link->n_pairs; i++)
 		put_pair(status, link, &link->pairs[i], w);
 	jsonw_end(w);
-	put_history(w, link->history_bps);
+	put_history(status, link->history_bps, w);
 	jsonw_end(w);
 }
 

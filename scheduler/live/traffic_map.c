@@ -107,12 +107,12 @@ traffic_map_traffic_free(struct traffic_map_traffic *traffic)
 
 static void
 add_part(struct traffic_map_finder *f, uint32_t link, uint32_t job, uint32_t series,
-	 bool is_measured, double share)
+	 bool is_measured, bool is_assumed, double share)
 {
 	if (link != TOPO_NONE)
 		vec_push(&f->found.parts,
 			 ((struct traffic_map_part){ link, job, series, is_measured,
-						     share }));
+						     is_assumed, share }));
 }
 
 static void
@@ -149,7 +149,8 @@ attach(struct traffic_map_finder *f, uint32_t i)
 	if (at.tx != TOPO_NONE &&
 	    (f->interface_of_link[at.tx] == UINT32_MAX || it->is_rdma))
 		f->interface_of_link[at.tx] = i;
-	f->found.n_unattached += at.tx == TOPO_NONE && at.rx == TOPO_NONE;
+	if (at.tx == TOPO_NONE && at.rx == TOPO_NONE && !f->found.n_unattached++)
+		f->found.first_unattached = i;
 }
 
 /* Returns true at the end. */
@@ -179,7 +180,7 @@ add_measured(struct traffic_map_finder *f)
 		if (series->interface >= f->n_interfaces)
 			continue;
 		add_part(f, (is_rx ? f->rx : f->tx)[series->interface], series->job, s,
-			 true, 1);
+			 true, false, 1);
 	}
 	return f->next_series == n;
 }
@@ -289,6 +290,7 @@ struct flow_load {
 	uint32_t first; /* The first link of its paths. */
 	uint32_t link;  /* Another one. */
 	double bytes;
+	bool is_assumed; /* There are others. */
 };
 
 /* The flows of one job. */
@@ -297,6 +299,7 @@ struct flow_loads {
 	VEC(uint32_t) firsts;        /* One a flow. */
 	bool is_first;               /* The next link is the first of a flow. */
 	double bytes;                /* Of that flow. */
+	bool is_assumed;             /* Its path. */
 };
 
 static void
@@ -309,7 +312,8 @@ take_link(void *ctx, uint32_t link, double share)
 	else
 		vec_push(&flows->loads,
 			 ((struct flow_load){ flows->firsts.items[flows->firsts.n - 1],
-					      link, flows->bytes * share }));
+					      link, flows->bytes * share,
+					      flows->is_assumed }));
 	flows->is_first = false;
 }
 
@@ -332,7 +336,7 @@ add_loads(struct traffic_map_finder *f, uint32_t job, const struct flow_loads *f
 							    TELE_TX);
 		}
 		if (series != UINT32_MAX)
-			add_part(f, load->link, job, series, false,
+			add_part(f, load->link, job, series, false, load->is_assumed,
 				 load->bytes / f->out_bytes[first]);
 	}
 }
@@ -347,6 +351,8 @@ take_path(struct traffic_map_finder *f, uint32_t job,
 	const uint32_t *links = flow_paths_links(f->paths, job, flow->source,
 						 flow->destination, rail, &n);
 
+	loads->is_assumed = !links && routes_n_paths(f->routes, flow->source,
+						     flow->destination) > 1;
 	if (!links) {
 		(void)routes_spread(f->routes, flow->source, flow->destination, port,
 				    take_link, loads, NULL);
@@ -435,10 +441,11 @@ traffic_map_thin(const struct live *live, struct traffic_map_part *parts,
 
 		if (!is_same || (!last->is_measured && last->series != parts[i].series))
 			parts[n++] = parts[i];
-		else if (!last->is_measured)
+		else if (!last->is_measured) {
 			last->share += parts[i].share;
-		else if (parts[i].is_measured &&
-			 merit(live, &parts[i]) > merit(live, last))
+			last->is_assumed |= parts[i].is_assumed;
+		} else if (parts[i].is_measured &&
+			   merit(live, &parts[i]) > merit(live, last))
 			*last = parts[i];
 	}
 	return n;

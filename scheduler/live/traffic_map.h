@@ -25,12 +25,14 @@ struct traffic_map_part {
 	uint32_t job;  /* TELE_LINK: the link's total; TELE_OTHER. */
 	uint32_t series;
 	bool is_measured;
+	bool is_assumed; /* Computed on a path chosen by hash from several. */
 	double share;
 };
 
 struct traffic_map {
 	VEC(struct traffic_map_part) parts; /* By link. */
 	uint32_t n_unattached, n_unplaced;
+	uint32_t first_unattached; /* An interface, if n_unattached > 0. */
 };
 
 /*

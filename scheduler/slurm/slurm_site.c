@@ -71,6 +71,14 @@ find_setting(const char *conf, const char *key)
 	return found;
 }
 
+char *
+slurm_site_value(const char *conf, const char *key)
+{
+	struct setting setting = find_setting(conf, key);
+
+	return setting.line ? xstrndup(setting.value, setting.n) : NULL;
+}
+
 /* Whether a list divided by commas has that name; "a=1" has the name "a". */
 static bool
 lists(struct setting list, const char *word)
@@ -165,10 +173,17 @@ plan_spank(const struct slurm_site *site, struct slurm_plan *plan)
 		}
 		at += n + (at[n] == '\n');
 	}
-	add_step(plan, SLURM_STEP_ADD, site->plugstack_path, 0,
-		 xasprintf("optional %s/spank_antiphase.so preload=%s", site->hooks,
-			   site->library),
-		 why);
+	add_step(
+		plan, site->has_plugin ? SLURM_STEP_ADD : SLURM_STEP_BY_HAND,
+		site->plugstack_path, 0,
+		xasprintf("optional %s/spank_antiphase.so preload=%s", site->hooks,
+			  site->library),
+		site->has_plugin
+			? why
+			: "the plug-in was not built, or is in another directory: build "
+			  "antiphase where libslurm-dev of this release of Slurm is "
+			  "installed, then add this line; until then jobs run without "
+			  "the pacer");
 }
 
 static void

@@ -6,6 +6,7 @@
 #ifndef SCHEDULER_SLURM_SLURM_SITE_H
 #define SCHEDULER_SLURM_SLURM_SITE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "lib/base/vec.h"
@@ -21,6 +22,7 @@ struct slurm_site {
 	const char *gate; /* Of job_submit.lua beside slurm.conf. */
 	/* Folder of our other files: job_submit.lua, spank_antiphase.so, ... */
 	const char *hooks;
+	bool has_plugin;     /* spank_antiphase.so is there. */
 	const char *library; /* libantiphase-pacer.so */
 };
 
@@ -51,6 +53,9 @@ struct slurm_plan {
 char *slurm_site_plugstack(const char *conf_path, const char *conf);
 /* The path of a file beside slurm.conf.  A new string. */
 char *slurm_site_beside(const char *conf_path, const char *name);
+
+/* The value of a setting of slurm.conf as a new string; NULL: it is not set. */
+char *slurm_site_value(const char *conf, const char *key);
 
 /* Lists the steps, in the order to take them. */
 void slurm_site_plan(const struct slurm_site *site, struct slurm_plan *ret_plan);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/log.h"
@@ -11,10 +12,6 @@
 
 #define SECOND_US INT64_C(1000000)
 #define DAY_US    (86400 * SECOND_US)
-
-/* "anti" in the header of the file, and the version of the tables. */
-#define APPLICATION_ID 0x616e7469
-#define VERSION        1
 
 /* For other programs that read the file at the same time. */
 #define BUSY_MS 100
@@ -60,8 +57,12 @@ static const char *const sql[N_SQL] = {
 	[SQL_NAME_FIND] = "SELECT id, seen FROM name WHERE name = ?1",
 	[SQL_NAME_ADD] = "INSERT INTO name (name, seen) VALUES (?1, ?2)",
 	[SQL_NAME_SEEN] = "UPDATE name SET seen = ?2 WHERE id = ?1",
-	[SQL_NAMES_DROP] = "DELETE FROM name WHERE seen < ?1 AND id > ?2",
-	[SQL_DOCUMENTS_DROP] = "DELETE FROM document WHERE at < ?1 AND kind <> ?2",
+	[SQL_NAME_DROP] = "DELETE FROM name WHERE id = ?1",
+	[SQL_NAMES_FROM] = "SELECT id, seen, name FROM name WHERE id > ?1"
+			   " ORDER BY id LIMIT ?2",
+	[SQL_DOCUMENTS_FROM] =
+		"SELECT kind, key, at FROM document"
+		" WHERE (kind, key) > (?1, ?2) ORDER BY kind, key LIMIT ?3",
 	[SQL_ADD] = ADD("sample_1s"),
 	[SQL_ADD_10S] = ADD("sample_10s"),
 	[SQL_ADD_5MIN] = ADD("sample_5min"),
@@ -93,8 +94,8 @@ static const char *const sql[N_SQL] = {
 
 /* ---- Failures ------------------------------------------------------------------- */
 
-static int
-errno_of(int code)
+int
+store_errno(int code)
 {
 	switch (code & 0xff) {
 	case SQLITE_OK:
@@ -148,7 +149,7 @@ count_failure(struct store *store, const struct err *failure)
 static int
 store_fail(struct store *store)
 {
-	int rc = errno_of(sqlite3_extended_errcode(store->db));
+	int rc = store_errno(sqlite3_extended_errcode(store->db));
 
 	if (!store->failed) {
 		store->failed = rc ? rc : -EIO;
@@ -164,7 +165,7 @@ store_fail(struct store *store)
 int
 store_fail_now(struct store *store, struct err *err)
 {
-	int rc = errno_of(sqlite3_extended_errcode(store->db));
+	int rc = store_errno(sqlite3_extended_errcode(store->db));
 	struct err failure;
 
 	err_set(&failure, store->path, 0, 0, "%s%s", sqlite3_errmsg(store->db),
@@ -236,6 +237,13 @@ store_forget_names(struct store *store)
 	vec_free(&store->known);
 }
 
+void
+store_sweep_end(struct store *store)
+{
+	free(store->sweep.key);
+	store->sweep = (struct store_sweep){ .is_on = false };
+}
+
 static void
 close_file(struct store *store)
 {
@@ -247,6 +255,7 @@ close_file(struct store *store)
 	store->db = NULL;
 	store->in_transaction = false;
 	store_forget_names(store);
+	store_sweep_end(store);
 }
 
 static int
@@ -287,22 +296,23 @@ check_schema(struct store *store, struct err *err)
 	if (rc < 0)
 		return rc;
 	if (tables == 0) {
-		char *text = sqlite3_mprintf("BEGIN; %s PRAGMA application_id = %d;"
-					     " PRAGMA user_version = %d; COMMIT",
-					     schema, APPLICATION_ID, VERSION);
+		char *text =
+			sqlite3_mprintf("BEGIN; %s PRAGMA application_id = %d;"
+					" PRAGMA user_version = %d; COMMIT",
+					schema, STORE_APPLICATION_ID, STORE_VERSION);
 
 		rc = run_text(store, text, err);
 		sqlite3_free(text);
 		return rc;
 	}
-	if (application != APPLICATION_ID)
+	if (application != STORE_APPLICATION_ID)
 		return err_set(err, store->path, 0, 0,
 			       "is a database of another program; name another file");
-	if (version != VERSION)
+	if (version != STORE_VERSION)
 		return err_set(err, store->path, 0, 0,
 			       "is of version %lld, and this program knows %d; use the "
 			       "program that made it, or name another file",
-			       (long long)version, VERSION);
+			       (long long)version, STORE_VERSION);
 	return 0;
 }
 
@@ -434,6 +444,30 @@ fill_defaults(struct store_opts *opts)
 		opts->max_bytes = INT64_C(4) << 30;
 }
 
+void
+store_set_opts(struct store *store, const struct store_opts *opts)
+{
+	store->opts = opts ? *opts : (struct store_opts){ 0 };
+	fill_defaults(&store->opts);
+}
+
+/* Makes the directory of the file, such as /var/lib/antiphase; not those above it. */
+static int
+make_directory(const char *path, struct err *err)
+{
+	const char *end = strrchr(path, '/');
+	char *directory;
+	int rc = 0;
+
+	if (!end || end == path)
+		return 0;
+	directory = xstrndup(path, (size_t)(end - path));
+	if (mkdir(directory, 0750) < 0 && errno != EEXIST)
+		rc = err_set_errno(err, directory, errno, "cannot make the directory");
+	free(directory);
+	return rc;
+}
+
 int
 store_open(const char *path, const struct store_opts *opts, struct store **ret_store,
 	   struct err *err)
@@ -443,9 +477,10 @@ store_open(const char *path, const struct store_opts *opts, struct store **ret_s
 	int rc;
 
 	store->path = xstrdup(path);
-	store->opts = opts ? *opts : (struct store_opts){ 0 };
-	fill_defaults(&store->opts);
-	rc = open_file(store, &failure);
+	store_set_opts(store, opts);
+	rc = make_directory(path, &failure);
+	if (rc == 0)
+		rc = open_file(store, &failure);
 	if (rc == -EBADMSG) {
 		char why[sizeof failure.text];
 

@@ -10,8 +10,10 @@
  *
  * History has three grains. A sample is added to all three in one transaction: bytes
  * add up, peaks are maxima. So no roll-up can be missed or made twice, and late samples
- * find their place. store_tidy() drops, a little at a time, samples older than their
- * grain is kept, and those beyond the maximum size of the file.
+ * find their place. store_tidy() drops, a little at a time, what is older than it is
+ * kept, and beyond the maximum size the oldest samples, from the finest grain on, and
+ * then the oldest history. The current documents of jobs go by age only. The file does
+ * not shrink: SQLite uses freed pages again.
  *
  * A file of a later version is refused. A damaged file is moved aside with a message,
  * and a new one begins, so that the daemon starts. store_commit() returns errors of
@@ -43,21 +45,27 @@ struct store_opts {
 	int64_t keep_us[STORE_N_GRAINS]; /* 0: an hour, a day, 90 days. */
 	/* For histories, and documents but STORE_CHANGE; 0: 90 days. */
 	int64_t keep_advice_us;
-	int64_t max_bytes; /* Of the file: the finest grain goes first; 0: 4 GiB. */
+	int64_t max_bytes; /* In use in the file; 0: 4 GiB. */
 };
 
-/* Opens or makes the file.  0, or -errno with 'err' filled. */
+/*
+ * Opens or makes the file, and its directory (mode 0750; those above have to be there).
+ * 0, or -errno with 'err' filled.
+ */
 int store_open(const char *path, const struct store_opts *opts,
 	       struct store **ret_store, struct err *err);
 void store_close(struct store *store); /* Commits.  Accepts NULL. */
+/* Other limits, from the next store_tidy() on. */
+void store_set_opts(struct store *store, const struct store_opts *opts);
 
 /* 0; or -errno with 'err' filled, and everything since the last commit is lost. */
 int store_commit(struct store *store, struct err *err);
 /*
- * Commits, and drops at most about 'max_rows' rows that are out of date at 'now_us'.
- * Returns how many, or -errno with 'err' filled.
+ * Looks at up to 'max_rows' rows that may be out of date at 'now_us', and drops those that
+ * are. Returns how many it looked at: 0 if nothing is left to do for now. The next commit
+ * tells failures.
  */
-int store_tidy(struct store *store, int64_t now_us, size_t max_rows, struct err *err);
+size_t store_tidy(struct store *store, int64_t now_us, size_t max_rows);
 
 /* Failures of writing or reading since it was opened. */
 uint64_t store_n_errors(const struct store *store);

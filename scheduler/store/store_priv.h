@@ -6,6 +6,9 @@
  *	store_names.c    names of links and jobs as numbers
  *	store_samples.c  history
  *	store_docs.c     documents
+ *	store_tidy.c     deletion of what is out of date
+ *	store_check.c    a file from outside (store_file.h)
+ *	store_backup.c   its copy
  */
 #ifndef SCHEDULER_STORE_STORE_PRIV_H
 #define SCHEDULER_STORE_STORE_PRIV_H
@@ -17,6 +20,14 @@
 #include "lib/base/vec.h"
 #include "scheduler/store/store.h"
 
+/*
+ * "anti" in the header of the file, and the version of the tables.  It rises only when an
+ * older program, which runs its statements on any file of its own version, could not use
+ * the file: indexes may come, tables and columns of this version stay as they are.
+ */
+#define STORE_APPLICATION_ID 0x616e7469
+#define STORE_VERSION        1
+
 /* All statements; each is prepared at its first use. */
 enum store_sql {
 	SQL_BEGIN,
@@ -25,8 +36,9 @@ enum store_sql {
 	SQL_NAME_FIND,
 	SQL_NAME_ADD,
 	SQL_NAME_SEEN,
-	SQL_NAMES_DROP,
-	SQL_DOCUMENTS_DROP,
+	SQL_NAME_DROP,
+	SQL_NAMES_FROM,
+	SQL_DOCUMENTS_FROM,
 	SQL_ADD, /* One per grain. */
 	SQL_ADD_10S,
 	SQL_ADD_5MIN,
@@ -55,6 +67,15 @@ struct store_name {
 	int64_t seen_us; /* As in the file. */
 };
 
+/* A search for old documents, and then for unused names, in the order of their keys. */
+struct store_sweep {
+	bool is_on;
+	bool are_documents_done;
+	int kind;  /* Of the last document looked at. */
+	char *key; /* Owned.  Likewise. */
+	int64_t name;
+};
+
 struct store {
 	char *path;
 	struct store_opts opts; /* Defaults filled in. */
@@ -69,10 +90,18 @@ struct store {
 	struct err last_failure;
 	int64_t changes;  /* Of the connection, at the begin of the transaction. */
 	char *begun_anew; /* Owned.  Why, or NULL. */
-	int64_t swept_us; /* Last search for unused names and documents; 0: never. */
+	int64_t swept_us; /* Begin of the last sweep; 0: never. */
+	struct store_sweep sweep;
 	struct strtab *names; /* Recently used ones; numbers are indexes of 'known'. */
 	VEC(struct store_name) known;
 };
+
+/* The -errno of a code of SQLite; 0 for those of success. */
+int store_errno(int code);
+
+/* Opens an existing file for reading only, also one that is in use. As store_check(). */
+int store_open_to_read(const char *path, bool (*is_stopped)(void), sqlite3 **ret_db,
+		       struct err *err);
 
 /* The statement, reset and without values; NULL, and 'failed' set, on failure. */
 sqlite3_stmt *store_statement(struct store *store, enum store_sql which);
@@ -85,10 +114,17 @@ int store_fail_now(struct store *store, struct err *err);
 
 /* Forgets the numbers of names. */
 void store_forget_names(struct store *store);
+/* Ends a sweep. */
+void store_sweep_end(struct store *store);
 
 /* The number of a name in the file, which is added; 0 after a failure. */
 int64_t store_name(struct store *store, const char *name, int64_t at_us);
 /* The number, or 0 if there is none. */
 int64_t store_find_name(struct store *store, const char *name);
+
+/* The number of the grain of time that 'at_us' is in. */
+int64_t store_grain_of(int64_t at_us, enum store_grain grain);
+/* The begin of the oldest sample of a grain; INT64_MAX if there is none. */
+int64_t store_oldest_us(struct store *store, enum store_grain grain);
 
 #endif

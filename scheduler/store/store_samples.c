@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <limits.h>
 
 #include "scheduler/store/store_priv.h"
 
-/* The interval of the searches that read row by row. */
-#define SWEEP_US INT64_C(3600000000)
-
 /* Rounded down, also before 1970. */
-static int64_t
-grain_of(int64_t at_us, enum store_grain grain)
+int64_t
+store_grain_of(int64_t at_us, enum store_grain grain)
 {
 	int64_t width_us = store_grain_us[grain];
 
@@ -39,7 +35,7 @@ store_add_sample(struct store *store, const struct store_sample *sample)
 
 		if (!add)
 			return;
-		sqlite3_bind_int64(add, 1, grain_of(sample->at_us, grain));
+		sqlite3_bind_int64(add, 1, store_grain_of(sample->at_us, grain));
 		sqlite3_bind_int64(add, 2, link);
 		sqlite3_bind_int64(add, 3, job);
 		sqlite3_bind_int64(add, 4, limited(sample->bytes));
@@ -50,9 +46,8 @@ store_add_sample(struct store *store, const struct store_sample *sample)
 	}
 }
 
-/* The begin of the oldest sample of a grain; INT64_MAX if there is none. */
-static int64_t
-oldest_us(struct store *store, enum store_grain grain)
+int64_t
+store_oldest_us(struct store *store, enum store_grain grain)
 {
 	sqlite3_stmt *oldest = store_statement(store, SQL_OLDEST + grain);
 	int64_t at_us = INT64_MAX;
@@ -74,9 +69,9 @@ grain_for(struct store *store, int64_t from_us, int64_t step_us)
 	while (grain + 1 < STORE_N_GRAINS && store_grain_us[grain + 1] <= step_us)
 		grain++;
 	best = grain;
-	for (int64_t at_us = oldest_us(store, grain);
+	for (int64_t at_us = store_oldest_us(store, grain);
 	     at_us > from_us && grain + 1 < STORE_N_GRAINS;) {
-		int64_t coarser_us = oldest_us(store, ++grain);
+		int64_t coarser_us = store_oldest_us(store, ++grain);
 
 		/* A gain of less than its own width does not count. */
 		if (at_us == INT64_MAX ? coarser_us < INT64_MAX
@@ -101,8 +96,8 @@ store_read_samples(struct store *store, const char *link, const char *job,
 	if (from_us >= to_us)
 		return 0;
 	grain = grain_for(store, from_us, step_us);
-	from = grain_of(from_us, grain);
-	to = grain_of(to_us - 1, grain) + 1;
+	from = store_grain_of(from_us, grain);
+	to = store_grain_of(to_us - 1, grain) + 1;
 	if (to - from > STORE_MAX_STEPS) {
 		err_set(err, NULL, 0, 0,
 			"that is %lld steps of %lld s; at most %d can be read at once: "
@@ -147,92 +142,4 @@ store_read_samples(struct store *store, const char *link, const char *job,
 	}
 	sqlite3_reset(read);
 	return 0;
-}
-
-/* ---- Deletion ------------------------------------------------------------------------ */
-
-/* Drops rows older than 'before'; 'more' is the statement's other value. */
-static int
-drop(struct store *store, enum store_sql which, int64_t before, size_t more)
-{
-	sqlite3_stmt *statement;
-
-	store_begin(store);
-	statement = store_statement(store, which);
-	if (!statement)
-		return store->failed;
-	sqlite3_bind_int64(statement, 1, before);
-	sqlite3_bind_int64(statement, 2, (int64_t)more);
-	if (store_run(store, statement) < 0)
-		return store->failed;
-	return sqlite3_changes(store->db);
-}
-
-static int64_t
-longest_us(const struct store_opts *opts)
-{
-	int64_t longest = opts->keep_advice_us;
-
-	for (size_t i = 0; i < STORE_N_GRAINS; i++)
-		if (opts->keep_us[i] > longest)
-			longest = opts->keep_us[i];
-	return longest;
-}
-
-/*
- * Drops unused names, and documents of jobs that are long gone. Reads all of them, so
- * once in a while is enough.
- */
-static size_t
-drop_unused(struct store *store, int64_t now_us)
-{
-	/* The file's last use of a name is up to a day old. */
-	int64_t names_us = now_us - longest_us(&store->opts) - 2 * INT64_C(86400000000);
-	int documents, names;
-
-	if (store->swept_us && now_us >= store->swept_us &&
-	    now_us - store->swept_us < SWEEP_US)
-		return 0;
-	store->swept_us = now_us;
-	documents = drop(store, SQL_DOCUMENTS_DROP, now_us - store->opts.keep_advice_us,
-			 STORE_CHANGE);
-	names = drop(store, SQL_NAMES_DROP, names_us, 0);
-	if (names > 0)
-		store_forget_names(store);
-	return (documents > 0 ? (size_t)documents : 0) +
-	       (names > 0 ? (size_t)names : 0);
-}
-
-int
-store_tidy(struct store *store, int64_t now_us, size_t max_rows, struct err *err)
-{
-	bool is_too_large = store_bytes(store) > store->opts.max_bytes;
-	size_t dropped = 0;
-	int rc = 0;
-
-	if (max_rows > INT_MAX / 2)
-		max_rows = INT_MAX / 2;
-	for (unsigned grain = 0;
-	     rc >= 0 && grain < STORE_N_GRAINS && dropped < max_rows; grain++) {
-		int64_t before_us = now_us - store->opts.keep_us[grain];
-
-		/* Of the finest grain with samples: drops current ones, too. */
-		if (is_too_large && oldest_us(store, grain) < INT64_MAX) {
-			before_us = INT64_MAX;
-			is_too_large = false;
-		}
-		rc = drop(store, SQL_DROP + grain, grain_of(before_us, grain),
-			  max_rows - dropped);
-		dropped += rc > 0 ? (size_t)rc : 0;
-	}
-	if (rc >= 0 && dropped < max_rows) {
-		rc = drop(store, SQL_HISTORY_DROP, now_us - store->opts.keep_advice_us,
-			  max_rows - dropped);
-		dropped += rc > 0 ? (size_t)rc : 0;
-	}
-	/* Only after all other rows that are out of date. */
-	if (rc >= 0 && dropped < max_rows)
-		dropped += drop_unused(store, now_us);
-	rc = store_commit(store, err);
-	return rc < 0 ? rc : (int)dropped;
 }

@@ -15,7 +15,7 @@
 --
 -- A site with its own job_submit.lua puts this line at its beginning:
 --
---	dofile("/usr/local/lib/antiphase/job_submit.lua")
+--	dofile("@hookdir@/job_submit.lua")
 --
 -- and calls antiphase_submit(job_desc) in its slurm_job_submit(), before it returns
 -- success.

@@ -4,8 +4,8 @@
 # antiphase-scheduler that a job starts or has ended, so that it polls at once.  In
 # slurm.conf, for either or both:
 #
-#	PrologSlurmctld=/usr/local/lib/antiphase/prolog_slurmctld.sh
-#	EpilogSlurmctld=/usr/local/lib/antiphase/prolog_slurmctld.sh
+#	PrologSlurmctld=@hookdir@/prolog_slurmctld.sh
+#	EpilogSlurmctld=@hookdir@/prolog_slurmctld.sh
 #
 # Slurm holds the job back until this script has ended, and requeues the job if it fails.
 # So it takes a second at most, and always succeeds.  It runs as SlurmUser, who must be

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # task_prolog.sh - TaskProlog of Slurm: gives each task the pacer, without the SPANK
-# plug-in.  In slurm.conf: TaskProlog=/usr/local/lib/antiphase/task_prolog.sh
+# plug-in.  In slurm.conf: TaskProlog=@hookdir@/task_prolog.sh
 #
 # Slurm puts the lines "export NAME=VALUE" that it prints into the task's environment.  A
 # job whose user exports ANTIPHASE_MODE=off is left alone.  Never fails a job.
