@@ -94,6 +94,27 @@ app_step(const struct app *app, const uint32_t *counts, uint32_t n_nodes, double
 	return true;
 }
 
+uint32_t
+app_max_local(const struct app *app, const uint32_t *counts, uint32_t n_nodes)
+{
+	const struct app_place *place = find_place(app, counts, n_nodes);
+	uint32_t n_gpus = 0, most = 0;
+
+	if (!app->n_reaches)
+		return app->max_local;
+	if (place)
+		return (uint32_t)app->local[place->first + place->n - 1];
+	for (uint32_t i = 0; i < n_nodes; i++)
+		n_gpus += counts[i];
+	for (size_t i = 0; i < app->n_reaches; i++) {
+		const struct app_reach *reach = &app->reaches[i];
+
+		if (reach->n_nodes >= n_nodes && reach->n_gpus >= n_gpus)
+			most = reach->local > most ? reach->local : most;
+	}
+	return most ? most : app->max_local;
+}
+
 /* ---- Epochs ---------------------------------------------------------------------- */
 
 double

@@ -7,6 +7,9 @@
  * noise of each epoch.  Progress is counted in iterations of the first batch size, as
  * if no sample were worth less than there; a larger batch makes 'gain' times as much
  * progress per iteration (Pollux, OSDI 2021, section 3.2).
+ *
+ * Steps may be measured on several types of GPUs, as for Sia (SOSP 2023); then there is
+ * an application for each type.
  */
 #ifndef SIM_APPS_APP_H
 #define SIM_APPS_APP_H
@@ -20,6 +23,7 @@ struct simplices;
 
 #define APP_MAX_NODES   64
 #define APP_MAX_BATCHES 16
+#define APP_MAX_TYPES   16 /* Types of GPUs. */
 
 struct app_step {
 	double step_s, sync_s; /* sync_s is in step_s. */
@@ -30,6 +34,10 @@ struct app_place {
 	uint32_t n_nodes, n_gpus;
 	uint32_t counts[8]; /* GPUs by node; the smallest rotation. */
 	size_t first, n;    /* In 'local' and 'steps', ascending by batch. */
+};
+
+struct app_reach {
+	uint32_t n_nodes, n_gpus, local;
 };
 
 /* A training run with one batch size. */
@@ -50,14 +58,21 @@ struct app {
 	struct app_step *steps;
 	/* By (nodes, GPUs, batch per GPU), for unmeasured placements. */
 	struct simplices *between;
+	/* The largest batch per GPU on as many nodes and GPUs; with types only. */
+	struct app_reach *reaches;
+	size_t n_reaches;
 	struct app_step *corners;
+	double slowdown;  /* Of real runs over measured steps; 1: none known. */
+	double restart_s; /* Of a start, measured; NAN: not known. */
 };
 
 /*
- * Reads all applications of a folder, or of an archive as "FILE.tar.xz:traces".
- * Returns 0 or -errno with 'err' filled.
+ * Reads all applications of a folder, or of an archive as "FILE.tar.xz:traces"; with
+ * 'type', as measured on this type of GPUs; NULL: on the only one.  Returns 0 or -errno
+ * with 'err' filled.
  */
-int apps_read(const char *path, struct app **ret_apps, size_t *ret_n, struct err *err);
+int apps_read(const char *path, const char *type, struct app **ret_apps, size_t *ret_n,
+	      struct err *err);
 void apps_free(struct app *apps, size_t n);
 const struct app *apps_find(const struct app *apps, size_t n, const char *name);
 
@@ -67,6 +82,12 @@ const struct app *apps_find(const struct app *apps, size_t n, const char *name);
  */
 bool app_step(const struct app *app, const uint32_t *counts, uint32_t n_nodes,
 	      double local, struct app_step *ret_step);
+
+/*
+ * The largest batch per GPU there: with types of GPUs, what was measured on these nodes,
+ * or on at least as many nodes and GPUs; without, what was measured anywhere.
+ */
+uint32_t app_max_local(const struct app *app, const uint32_t *counts, uint32_t n_nodes);
 
 /* Progress at the end of n_epochs epochs, for any batch size. */
 double app_progress(const struct app *app, uint32_t n_epochs);

@@ -2,7 +2,8 @@
 /*
  * app_read.c - the measurements of Pollux (OSDI 2021), as its artifact has them: for
  * each application placements.csv, scalability.csv and a validation-BATCH.csv for each
- * batch.
+ * batch; and those of Sia (SOSP 2023), with placements-TYPE.csv and scalability-TYPE.csv
+ * for each type of GPUs.
  */
 #include <errno.h>
 #include <math.h>
@@ -24,12 +25,16 @@
 static const struct {
 	const char *name;
 	uint32_t first_batch, n_batches, n_epochs;
-	uint32_t max_local; /* 0: the largest measured. */
+	uint32_t max_local; /* Without types; 0: the largest measured. */
 	uint32_t max_gpus;  /* 0: as many as the smallest batch per GPU allows. */
+	double slowdown, restart_s; /* With types: from Sia's simulator. */
 } known[] = {
-	{ "bert", 12, 6, 2, 0, 0 },         { "cifar10", 128, 6, 100, 0, 0 },
-	{ "deepspeech2", 20, 6, 80, 0, 0 }, { "imagenet", 200, 7, 90, 0, 0 },
-	{ "ncf", 256, 8, 10, 0, 1 },        { "yolov3", 8, 7, 50, 8, 0 },
+	{ "bert", 12, 6, 2, 0, 0, 1.2, 120 },
+	{ "cifar10", 128, 6, 100, 0, 0, 1.8, 50 },
+	{ "deepspeech2", 20, 6, 80, 0, 0, 1.2, 25 },
+	{ "imagenet", 200, 7, 90, 0, 0, 1.2, 250 },
+	{ "ncf", 256, 8, 10, 0, 1, 1.5, 15 },
+	{ "yolov3", 8, 7, 50, 8, 0, 1.2, 80 },
 };
 
 /* ---- Tables of numbers ----------------------------------------------------------- */
@@ -151,7 +156,7 @@ take_places(const char *path, const struct table *table, struct app *app,
 	app->local = xcalloc(table->n_rows, sizeof *app->local);
 	app->steps = xcalloc(table->n_rows, sizeof *app->steps);
 	app->min_local = UINT32_MAX;
-	for (size_t i = 0; r == 0 && i < table->n_rows; i++) {
+	for (size_t i = 0; i < table->n_rows; i++) {
 		const double *row = table->values.items + i * N_PLACE_COLUMNS;
 		bool is_new = i == 0 || row[PLACE] != (row - N_PLACE_COLUMNS)[PLACE];
 		struct app_place place = { .first = i };
@@ -162,6 +167,8 @@ take_places(const char *path, const struct table *table, struct app *app,
 		    (!is_new && !(row[LOCAL] > app->local[i - 1])))
 			r = err_set(err, path, (unsigned)i + 2, 0,
 				    "expected a placement with ascending batches");
+		if (r < 0)
+			break;
 		if (is_new)
 			vec_push(&places, place);
 		places.items[places.n - 1].n++;
@@ -202,20 +209,36 @@ find_corner(struct corner *corners, size_t n, const struct corner *which)
 	return NULL;
 }
 
+enum {
+	NODES,
+	GPUS,
+	L_LOCAL,
+	L_STEP,
+	L_SYNC,
+	N_LARGE_COLUMNS,
+};
+
+static void
+take_reaches(const struct table *large, struct app *app)
+{
+	app->reaches = xcalloc(large->n_rows, sizeof *app->reaches);
+	app->n_reaches = large->n_rows;
+	for (size_t i = 0; i < large->n_rows; i++) {
+		const double *row = large->values.items + i * N_LARGE_COLUMNS;
+
+		app->reaches[i] = (struct app_reach){
+			(uint32_t)fmin(row[NODES], UINT32_MAX),
+			(uint32_t)fmin(row[GPUS], UINT32_MAX),
+			(uint32_t)fmin(row[L_LOCAL], UINT32_MAX),
+		};
+	}
+}
+
 /* Corners of placements, in order, then those of larger ones. */
 static int
 take_corners(const char *path, const struct table *large, struct app *app,
 	     struct err *err)
 {
-	enum {
-		NODES,
-		GPUS,
-		L_LOCAL,
-		L_STEP,
-		L_SYNC,
-		N_COLUMNS
-	};
-
 	VEC(struct corner) corners = VEC_EMPTY;
 	double *points;
 	int r;
@@ -242,7 +265,7 @@ take_corners(const char *path, const struct table *large, struct app *app,
 	}
 	qsort(corners.items, corners.n, sizeof *corners.items, compare_corners);
 	for (size_t i = 0; i < large->n_rows; i++) {
-		const double *row = large->values.items + i * N_COLUMNS;
+		const double *row = large->values.items + i * N_LARGE_COLUMNS;
 
 		vec_push(&corners,
 			 ((struct corner){ { row[NODES], row[GPUS], row[L_LOCAL] },
@@ -311,12 +334,40 @@ read_of(const char *path, const struct app *app, const char *name,
 }
 
 static int
-read_app(const char *path, size_t which, struct app *app, struct err *err)
+read_steps(const char *path, const char *type, struct app *app, struct err *err)
 {
 	static const char *const places[] = { "placement", "local_bsz", "step_time",
 					      "sync_time", NULL };
 	static const char *const large[] = { "num_nodes", "num_replicas", "local_bsz",
 					     "step_time", "sync_time",    NULL };
+	const char *dash = type ? "-" : "";
+	struct table table;
+	char file[4096], name[80];
+	int r;
+
+	type = type ? type : "";
+	snprintf(name, sizeof name, "placements%s%.40s.csv", dash, type);
+	r = read_of(path, app, name, places, file, sizeof file, &table, err);
+	if (r < 0)
+		return r;
+	r = take_places(file, &table, app, err);
+	vec_free(&table.values);
+	snprintf(name, sizeof name, "scalability%s%.40s.csv", dash, type);
+	if (r == 0)
+		r = read_of(path, app, name, large, file, sizeof file, &table, err);
+	if (r < 0)
+		return r;
+	r = take_corners(file, &table, app, err);
+	if (*type)
+		take_reaches(&table, app);
+	vec_free(&table.values);
+	return r;
+}
+
+static int
+read_app(const char *path, const char *type, size_t which, struct app *app,
+	 struct err *err)
+{
 	static const char *const epochs[] = { "progress", "iteration", "grad_sqr",
 					      "grad_var", NULL };
 	struct table table;
@@ -324,24 +375,14 @@ read_app(const char *path, size_t which, struct app *app, struct err *err)
 	int r;
 
 	snprintf(app->name, sizeof app->name, "%s", known[which].name);
-	r = read_of(path, app, "placements.csv", places, file, sizeof file, &table,
-		    err);
-	if (r < 0)
-		return r;
-	r = take_places(file, &table, app, err);
-	vec_free(&table.values);
-	if (r == 0)
-		r = read_of(path, app, "scalability.csv", large, file, sizeof file,
-			    &table, err);
-	if (r < 0)
-		return r;
-	r = take_corners(file, &table, app, err);
-	vec_free(&table.values);
+	r = read_steps(path, type, app, err);
+	app->slowdown = type ? known[which].slowdown : 1;
+	app->restart_s = type ? known[which].restart_s : NAN;
 	app->first_batch = known[which].first_batch;
 	app->max_batch = app->first_batch << (known[which].n_batches - 1);
 	app->n_epochs = known[which].n_epochs;
 	app->max_gpus = known[which].max_gpus ? known[which].max_gpus : UINT32_MAX;
-	if (known[which].max_local)
+	if (known[which].max_local && !type)
 		app->max_local = known[which].max_local;
 	for (uint32_t i = 0; r == 0 && i < known[which].n_batches; i++) {
 		struct app_curve *curve = &app->curves[app->n_curves++];
@@ -359,13 +400,14 @@ read_app(const char *path, size_t which, struct app *app, struct err *err)
 }
 
 int
-apps_read(const char *path, struct app **ret_apps, size_t *ret_n, struct err *err)
+apps_read(const char *path, const char *type, struct app **ret_apps, size_t *ret_n,
+	  struct err *err)
 {
 	size_t n = sizeof known / sizeof *known;
 	struct app *apps = xcalloc(n, sizeof *apps);
 
 	for (size_t i = 0; i < n; i++) {
-		int r = read_app(path, i, &apps[i], err);
+		int r = read_app(path, type, i, &apps[i], err);
 
 		if (r < 0) {
 			apps_free(apps, n);
@@ -393,6 +435,7 @@ apps_free(struct app *apps, size_t n)
 		free(app->local);
 		free(app->steps);
 		free(app->corners);
+		free(app->reaches);
 		simplices_free(app->between);
 	}
 	free(apps);

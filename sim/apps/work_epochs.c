@@ -9,6 +9,7 @@
 #include "policies/goodput.h"
 
 #define NODE_GPUS 4    /* GPUs of a measured node. */
+#define RESTART_S 30   /* As in Pollux's simulator. */
 #define ROUND_UP  1e-8 /* Tolerance above a whole number. */
 
 /* The batch: per GPU, and accumulation steps before gradients are exchanged. */
@@ -21,11 +22,11 @@ struct train {
 	uint32_t epoch;
 	double restart_s; /* Remaining iterations of the epoch. */
 	struct made made;
-	uint32_t counts[APP_MAX_NODES], n_nodes, n_gpus;
+	uint32_t counts[APP_MAX_NODES], n_nodes, n_gpus, type;
 	double done_s; /* Time in its tick; NAN: not in a tick. */
 };
 
-/* The state of an adapting job. */
+/* What an adapting job knows of a type of GPUs. */
 struct known {
 	VEC(struct goodput_sample)
 	samples;                /* No two of the same placement and batch. */
@@ -40,15 +41,26 @@ struct work {
 	double in_tick_s; /* Time since the state 'now'. */
 	bool is_ahead;    /* 'ahead' is its state at the end of the tick. */
 	bool adapts;
-	struct known known;
-	uint32_t n_starts;
+	size_t stride;
+	struct known *known; /* By type; NULL: it does not adapt. */
+	uint32_t n_starts, n_preempted;
+	VEC(uint32_t) shape; /* GPUs of each node. */
 };
 
 struct epochs {
 	struct epochs_opts opts;
-	struct work *works; /* By id. */
+	uint32_t n_types;
+	uint32_t *node_gpus; /* By type. */
+	struct work *works;  /* By id. */
 	size_t n;
 };
+
+/* The application on a type of GPUs. */
+static const struct app *
+app_of(const struct work *work, uint32_t type)
+{
+	return work->in.app + type * work->stride;
+}
 
 /* ---- Batches --------------------------------------------------------------------- */
 
@@ -60,10 +72,12 @@ ceil_of(double x)
 
 /* On one GPU a batch has two steps, between which noise is measured. */
 static struct made
-make_batch(const struct app *app, double batch, uint32_t n_gpus)
+make_batch(const struct app *app, double batch, const uint32_t *counts,
+	   uint32_t n_nodes, uint32_t n_gpus)
 {
 	uint32_t local = ceil_of(batch / n_gpus);
-	uint32_t n_more = ceil_of((double)local / app->max_local) - 1, most;
+	uint32_t max_local = app_max_local(app, counts, n_nodes);
+	uint32_t n_more = ceil_of((double)local / max_local) - 1, most;
 	struct made made;
 
 	if (n_gpus == 1 && batch > app->first_batch && !n_more)
@@ -84,22 +98,33 @@ iteration_s(const struct app *app, const uint32_t *counts, uint32_t n_nodes,
 
 	if (!made.local || !app_step(app, counts, n_nodes, made.local, &step))
 		return INFINITY;
-	return step.step_s + (step.step_s - step.sync_s) * made.n_more;
+	return (step.step_s + (step.step_s - step.sync_s) * made.n_more) *
+	       app->slowdown;
 }
 
-/* Iteration time on full nodes, and the rest on one more. */
-static double
-packed_iteration_s(const struct app *app, double batch, uint32_t n_gpus)
+/* Full nodes, and the rest on one more; returns how many, or 0: too many. */
+static uint32_t
+pack(uint32_t n_gpus, uint32_t node_gpus, uint32_t *ret_counts)
 {
-	uint32_t counts[APP_MAX_NODES], n_nodes = 0, left = n_gpus;
+	uint32_t n_nodes = 0;
 
-	for (; left && n_nodes < APP_MAX_NODES; n_nodes++) {
-		counts[n_nodes] = left < NODE_GPUS ? left : NODE_GPUS;
-		left -= counts[n_nodes];
+	for (; n_gpus && node_gpus && n_nodes < APP_MAX_NODES; n_nodes++) {
+		ret_counts[n_nodes] = n_gpus < node_gpus ? n_gpus : node_gpus;
+		n_gpus -= ret_counts[n_nodes];
 	}
-	if (left)
+	return n_gpus ? 0 : n_nodes;
+}
+
+static double
+packed_iteration_s(const struct app *app, double batch, uint32_t n_gpus,
+		   uint32_t node_gpus)
+{
+	uint32_t counts[APP_MAX_NODES], n_nodes = pack(n_gpus, node_gpus, counts);
+
+	if (!n_nodes)
 		return INFINITY;
-	return iteration_s(app, counts, n_nodes, make_batch(app, batch, n_gpus));
+	return iteration_s(app, counts, n_nodes,
+			   make_batch(app, batch, counts, n_nodes, n_gpus));
 }
 
 /* ---- Adapting -------------------------------------------------------------------- */
@@ -121,8 +146,8 @@ find_sample(struct known *known, const struct train *t)
 static void
 measure(struct work *work, const struct train *t)
 {
-	const struct app *app = work->in.app;
-	struct known *known = &work->known;
+	const struct app *app = app_of(work, t->type);
+	struct known *known = &work->known[t->type];
 	double batch = (double)t->n_gpus * t->made.local * (t->made.n_more + 1);
 	struct app_step step;
 
@@ -149,18 +174,23 @@ measure(struct work *work, const struct train *t)
 static struct made
 choose_batch(const struct work *work, const struct train *t)
 {
-	const struct app *app = work->in.app;
+	const struct app *app = app_of(work, t->type);
 	struct goodput_batch best = { 0 };
 	uint32_t most;
 
 	if (!work->adapts || app->max_gpus == 1)
-		return make_batch(app, work->in.batch, t->n_gpus);
-	if (work->known.samples.n)
-		goodput_best(&work->known.goodput, t->n_nodes, t->n_gpus, &best);
+		return make_batch(app, work->in.batch, t->counts, t->n_nodes,
+				  t->n_gpus);
+	if (work->known[t->type].samples.n) {
+		struct goodput goodput = work->known[t->type].goodput;
+
+		goodput.max_local = app_max_local(app, t->counts, t->n_nodes);
+		goodput_best(&goodput, t->n_nodes, t->n_gpus, &best);
+	}
 	if (!best.local)
 		return make_batch(
 			app, fmax(app->first_batch, (double)app->min_local * t->n_gpus),
-			t->n_gpus);
+			t->counts, t->n_nodes, t->n_gpus);
 	most = app->max_batch / (t->n_gpus * (best.n_more + 1));
 	return (struct made){ .local = best.local < most ? best.local : most,
 			      .n_more = best.n_more };
@@ -170,7 +200,8 @@ static uint32_t
 report(void *ctx, const struct pol_job *job, struct goodput *ret_goodput)
 {
 	const struct epochs *e = ctx;
-	const struct known *known = &e->works[job->id].known;
+	const struct work *work = &e->works[job->id];
+	const struct known *known = &work->known[work->now.type];
 
 	if (known->n_most_gpus)
 		*ret_goodput = known->goodput;
@@ -183,7 +214,7 @@ report(void *ctx, const struct pol_job *job, struct goodput *ret_goodput)
 static double
 rate_of(const struct work *work, const struct train *t)
 {
-	const struct app *app = work->in.app;
+	const struct app *app = app_of(work, t->type);
 	double batch = (double)t->n_gpus * t->made.local * (t->made.n_more + 1);
 	double sqr, var, scale = batch / app->first_batch;
 
@@ -256,15 +287,16 @@ speed(void *ctx, const struct pol_job *job, uint32_t n_gpus, uint32_t n_nodes,
 	const struct work *work = &e->works[job->id];
 
 	(void)n_nodes;
-	(void)type;
 	(void)mates;
 	(void)n_mates;
-	return work->first_s / packed_iteration_s(work->in.app, work->in.batch, n_gpus);
+	return work->first_s / packed_iteration_s(app_of(work, type), work->in.batch,
+						  n_gpus, e->node_gpus[type]);
 }
 
 static void
-advance(void *ctx, struct pol_job *job, double speed_now, double dt_s)
+advance(void *ctx, struct pol_job *job, double speed_now, double from_s, double to_s)
 {
+	double dt_s = to_s - from_s;
 	struct epochs *e = ctx;
 	struct work *work = &e->works[job->id];
 
@@ -280,23 +312,76 @@ advance(void *ctx, struct pol_job *job, double speed_now, double dt_s)
 	job->remaining_s = remaining_s(work);
 }
 
-/* Nodes with more GPUs first. */
+/* The type of most of the job's GPUs, and how many they are. */
+static uint32_t
+main_type(const struct epochs *e, const struct pol_job *job, uint32_t *ret_n)
+{
+	uint32_t n_of[APP_MAX_TYPES] = { 0 }, best = 0;
+
+	for (uint32_t i = 0; i < job->n_pieces; i++) {
+		uint32_t node = job->pieces[i].node;
+
+		n_of[e->opts.stride ? e->opts.cluster->type_of[node] : 0] +=
+			job->pieces[i].n_gpus;
+	}
+	for (uint32_t type = 1; type < e->n_types; type++)
+		if (n_of[type] > n_of[best])
+			best = type;
+	*ret_n = n_of[best];
+	return best;
+}
+
+/* Whether a running job has moved to as many GPUs of each node, of the same type. */
+static bool
+keeps_shape(struct work *work, const struct pol_job *job, uint32_t type)
+{
+	bool keeps = work->n_starts && work->n_preempted == job->n_preempted &&
+		     work->now.type == type && work->shape.n == job->n_pieces;
+
+	for (uint32_t i = 0; keeps && i < job->n_pieces; i++)
+		keeps = work->shape.items[i] == job->pieces[i].n_gpus;
+	work->shape.n = 0;
+	for (uint32_t i = 0; i < job->n_pieces; i++)
+		vec_push(&work->shape, job->pieces[i].n_gpus);
+	work->n_preempted = job->n_preempted;
+	return keeps;
+}
+
+/*
+ * Nodes with more GPUs first.  Where that was not measured, the job is as fast as on full
+ * nodes.
+ */
 static void
 begin(struct epochs *e, struct work *work, const struct pol_job *job)
 {
 	struct train *t = &work->now;
+	const struct app *app;
+	uint32_t type = main_type(e, job, &t->n_gpus);
+	bool keeps = keeps_shape(work, job, type);
 
 	t->n_nodes = 0;
-	t->n_gpus = job->n_held_gpus;
-	for (uint32_t i = 0; i < job->n_pieces && i < APP_MAX_NODES; i++) {
-		uint32_t at = t->n_nodes++;
+	t->type = type;
+	app = app_of(work, t->type);
+	for (uint32_t i = 0; i < job->n_pieces && t->n_nodes < APP_MAX_NODES; i++) {
+		uint32_t at = t->n_nodes;
 
+		if (e->opts.stride &&
+		    e->opts.cluster->type_of[job->pieces[i].node] != t->type)
+			continue;
+		t->n_nodes++;
 		for (; at && t->counts[at - 1] < job->pieces[i].n_gpus; at--)
 			t->counts[at] = t->counts[at - 1];
 		t->counts[at] = job->pieces[i].n_gpus;
 	}
 	t->made = choose_batch(work, t);
-	t->restart_s = e->opts.restart_s;
+	if (isinf(iteration_s(app, t->counts, t->n_nodes, t->made))) {
+		t->n_nodes = pack(t->n_gpus, e->node_gpus[t->type], t->counts);
+		t->made = choose_batch(work, t);
+	}
+	if (!keeps || !e->opts.moves_are_free)
+		t->restart_s = !isnan(e->opts.restart_s) ? e->opts.restart_s
+			       : !isnan(app->restart_s)  ? app->restart_s
+							 : RESTART_S;
 	work->n_starts = job->n_starts;
 	work->in_tick_s = 0;
 	work->is_ahead = false;
@@ -337,6 +422,63 @@ rates(void *ctx, const struct pol_view *view, double *ret_speeds)
 	}
 }
 
+/* What is known before any measurement. */
+static struct known *
+new_known(const struct work *work, uint32_t n_types)
+{
+	struct known *known = xcalloc(n_types, sizeof *known);
+
+	for (uint32_t type = 0; type < n_types; type++) {
+		const struct app *app = app_of(work, type);
+
+		known[type].goodput = (struct goodput){
+			.first_batch = app->first_batch,
+			.max_batch = app->max_batch,
+			.min_local = app->min_local,
+			.max_local = app->max_local,
+		};
+	}
+	return known;
+}
+
+/* Returns false if the job is impossible. */
+static bool
+add_work(struct epochs *e, size_t i, const struct epochs_job *in)
+{
+	struct work *work = &e->works[i];
+
+	work->in = *in;
+	work->stride = e->opts.stride;
+	work->adapts = e->opts.adapts;
+	if (work->adapts)
+		work->known = new_known(work, e->n_types);
+	work->now.done_s = NAN;
+	if (!in->n_gpus || in->batch < in->app->first_batch ||
+	    in->batch > in->app->max_batch)
+		return false;
+	work->first_s =
+		packed_iteration_s(in->app, in->batch, in->n_gpus, e->node_gpus[0]);
+	return isfinite(work->first_s);
+}
+
+static void
+find_types(struct epochs *e)
+{
+	const struct pol_cluster *cluster = e->opts.cluster;
+
+	e->n_types = e->opts.stride ? cluster->n_types : 1;
+	e->node_gpus = xcalloc(e->n_types, sizeof *e->node_gpus);
+	e->node_gpus[0] = NODE_GPUS;
+	if (!e->opts.stride)
+		return;
+	e->node_gpus[0] = 0;
+	for (uint32_t i = 0; i < cluster->n_nodes; i++) {
+		uint32_t *n = &e->node_gpus[cluster->type_of[i]];
+
+		*n = cluster->n_gpus[i] > *n ? cluster->n_gpus[i] : *n;
+	}
+}
+
 int
 epochs_new(const struct epochs_job *jobs, size_t n, const struct epochs_opts *opts,
 	   struct epochs **ret_epochs, struct cluster_job *ret_jobs, size_t *ret_bad)
@@ -346,35 +488,21 @@ epochs_new(const struct epochs_job *jobs, size_t n, const struct epochs_opts *op
 	e->opts = *opts;
 	e->works = xcalloc(n + 1, sizeof *e->works);
 	e->n = n;
+	find_types(e);
 	for (size_t i = 0; i < n; i++) {
 		const struct epochs_job *in = &jobs[i];
-		struct work *work = &e->works[i];
 		uint32_t batch = opts->adapts ? in->app->max_batch : in->batch;
 		uint32_t most = batch / in->app->min_local;
 		double tick = fmax(1, ceil(in->submit_s / opts->tick_s));
 
-		work->in = *in;
-		work->adapts = opts->adapts;
-		work->known.goodput = (struct goodput){
-			.first_batch = in->app->first_batch,
-			.max_batch = in->app->max_batch,
-			.min_local = in->app->min_local,
-			.max_local = in->app->max_local,
-		};
-		work->now.done_s = NAN;
-		work->first_s =
-			in->n_gpus && in->batch >= in->app->first_batch &&
-					in->batch <= in->app->max_batch
-				? packed_iteration_s(in->app, in->batch, in->n_gpus)
-				: INFINITY;
-		if (!isfinite(work->first_s)) {
+		if (!add_work(e, i, in)) {
 			*ret_bad = i;
 			epochs_free(e);
 			return -EINVAL;
 		}
 		ret_jobs[i] = (struct cluster_job){
 			.submit_s = tick * opts->tick_s,
-			.duration_s = remaining_s(work),
+			.duration_s = remaining_s(&e->works[i]),
 			.n_gpus = in->n_gpus,
 			.max_gpus = most < in->app->max_gpus ? most : in->app->max_gpus,
 			.user = POL_NONE,
@@ -382,7 +510,7 @@ epochs_new(const struct epochs_job *jobs, size_t n, const struct epochs_opts *op
 			.model = POL_NONE,
 			.predicted_s = NAN,
 			.iterations = NAN,
-			.iteration_s = NAN,
+			.iteration_s = e->works[i].first_s,
 		};
 	}
 	*ret_epochs = e;
@@ -394,9 +522,16 @@ epochs_free(struct epochs *epochs)
 {
 	if (!epochs)
 		return;
-	for (size_t i = 0; i < epochs->n; i++)
-		vec_free(&epochs->works[i].known.samples);
+	for (size_t i = 0; i < epochs->n; i++) {
+		struct known *known = epochs->works[i].known;
+
+		for (uint32_t type = 0; known && type < epochs->n_types; type++)
+			vec_free(&known[type].samples);
+		free(known);
+		vec_free(&epochs->works[i].shape);
+	}
 	free(epochs->works);
+	free(epochs->node_gpus);
 	free(epochs);
 }
 

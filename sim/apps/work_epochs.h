@@ -12,6 +12,10 @@
  * Jobs that adapt measure their iteration times, fit their goodput
  * (policies/goodput.h), report it to policies, and use the batch size of the best
  * goodput after each tick and epoch; jobs on one GPU keep their user's.
+ *
+ * On several types of GPUs, a job measures and fits each type that it uses, and reports
+ * the one that it used last.  One whose GPUs are of several types uses those of the type
+ * of which it has most, as in Sia's simulator (SOSP 2023).
  */
 #ifndef SIM_APPS_WORK_EPOCHS_H
 #define SIM_APPS_WORK_EPOCHS_H
@@ -22,14 +26,26 @@
 struct epochs;
 
 struct epochs_job {
-	const struct app *app;
+	const struct app *app; /* On the first type of GPUs. */
 	double submit_s;
 	uint32_t n_gpus, batch; /* As requested. */
 };
 
 struct epochs_opts {
-	double tick_s, restart_s;
+	double tick_s;
+	double restart_s; /* NAN: of each application, if it is known; else 30. */
 	bool adapts;
+	/*
+	 * A running job that moves to as many GPUs of each node, of the same type, goes
+	 * on at once, as in Sia's simulator.
+	 */
+	bool moves_are_free;
+	/*
+	 * The same application on type t of 'cluster' is app[t * stride]; stride 0: all
+	 * GPUs are alike, on nodes of four.
+	 */
+	const struct pol_cluster *cluster;
+	size_t stride;
 };
 
 /*

@@ -49,7 +49,10 @@ int mltcp_check(const struct mltcp *params);
 /* F(r); 'sent_frac' outside 0 to 1 counts as the nearest of these. */
 double mltcp_weight(const struct mltcp *params, double sent_frac);
 
-/* Sets the weights of all segments of an iteration that send. */
+/*
+ * Sets the weights of all segments of an iteration that send.  Of segments that overlap,
+ * each counts what those before it in the list send as sent.
+ */
 void mltcp_weigh(const struct mltcp *params, struct work_segment *segments, size_t n);
 
 #endif

@@ -130,8 +130,9 @@ may_move(const struct fabric_monkeytree *mv, struct pol_plan *plan,
 {
 	const struct pol_piece *pieces = pieces_of(plan, grant);
 
-	if (grant->group != grant->job || grant->n_owners || grant->cpus > 0 ||
-	    mv->n_of_group.items[grant->job] > 1)
+	if (grant->group != grant->job || grant->n_owners ||
+	    grant->given.of[NEED_CPUS] > 0 || mv->n_of_group.items[grant->job] > 1 ||
+	    pol_plan_names_gpus(plan, grant))
 		return false;
 	for (uint32_t i = 0; i < grant->n_pieces; i++)
 		if (pieces[i].n_gpus < mv->n_gpus[pieces[i].node] ||
@@ -161,7 +162,7 @@ describe(struct fabric_monkeytree *mv, const struct pol_view *view,
 			mv->n_on[pieces_of(plan, grant)[i].node]++;
 	}
 	for (uint32_t i = 0; i < mv->n_nodes; i++) {
-		mv->is_free[i] = !mv->n_on[i];
+		mv->is_free[i] = !mv->n_on[i] && pol_node_gpus(view->cluster, i);
 		mv->capacity.items[mv->rack_of[i]] += mv->is_free[i];
 	}
 	for (uint32_t g = 0; g < plan->grants.n; g++) {

@@ -64,7 +64,8 @@ is_simple(const struct mover *m, size_t i)
 	const struct pol_grant *grant = grant_of(m, i);
 	const struct pol_piece *pieces = pieces_of(m, i);
 
-	if (grant->n_owners || grant->cpus > 0 || grant->group != grant->job)
+	if (grant->n_owners || grant->given.of[NEED_CPUS] > 0 ||
+	    grant->group != grant->job || pol_plan_names_gpus(m->plan, grant))
 		return false;
 	for (uint32_t k = 1; k < grant->n_pieces; k++)
 		if (pieces[k].n_gpus != pieces[0].n_gpus)
@@ -133,7 +134,7 @@ fill_place(struct mover *m)
 	m->place = place_new(fabric->topo, fabric->routes, &m->workload,
 			     fabric->paths ? PLACE_CHOSEN : PLACE_HASHED);
 	for (uint32_t i = 0; i < cluster->n_nodes; i++)
-		free_gpus[fabric->hosts[i]] = cluster->n_gpus[i];
+		free_gpus[fabric->hosts[i]] = pol_node_gpus(cluster, i);
 	for (uint32_t i = 0; i < m->n; i++) {
 		const struct pol_grant *grant = grant_of(m, i);
 		uint32_t *hosts = xcalloc(grant->n_pieces, sizeof *hosts);

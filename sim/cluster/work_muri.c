@@ -38,6 +38,21 @@ work_muri_overhead_s(const char *model, uint32_t n_gpus)
 	return 0;
 }
 
+/*
+ * Computed from milliseconds, as in the simulator: the last digit of the product decides
+ * between jobs that would end together.
+ */
+static double
+simulated_iteration_s(double trace_s)
+{
+	double ms = trace_s * 1000;
+
+	/* The trace has whole milliseconds. */
+	if (fabs(ms - rint(ms)) < 1e-9 * ms)
+		ms = rint(ms);
+	return ms * ITERATION_FACTOR / 1000;
+}
+
 void
 work_muri_init(struct work_muri *muri, struct cluster_job *jobs, size_t n,
 	       const char *(*model)(const void *ctx, uint32_t number), const void *ctx)
@@ -50,7 +65,7 @@ work_muri_init(struct work_muri *muri, struct cluster_job *jobs, size_t n,
 		.left = xcalloc(n + 1, sizeof(double)),
 	};
 	for (size_t i = 0; i < n; i++) {
-		muri->iteration_s[i] = ITERATION_FACTOR * jobs[i].iteration_s;
+		muri->iteration_s[i] = simulated_iteration_s(jobs[i].iteration_s);
 		muri->overhead_s[i] =
 			work_muri_overhead_s(model(ctx, jobs[i].model), jobs[i].n_gpus);
 		muri->left[i] = jobs[i].iterations;
@@ -76,15 +91,16 @@ speed(void *ctx, const struct pol_job *job, uint32_t n_gpus, uint32_t n_nodes,
 }
 
 static void
-advance(void *ctx, struct pol_job *job, double speed, double dt_s)
+advance(void *ctx, struct pol_job *job, double speed, double from_s, double to_s)
 {
 	struct work_muri *muri = ctx;
 	double iteration_s = muri->iteration_s[job->id];
 
 	muri->left[job->id] -=
-		fmax(dt_s - muri->lost_s[job->id], 0) * speed / iteration_s;
+		fmax(to_s - from_s - muri->lost_s[job->id], 0) * speed / iteration_s;
 	job->remaining_s = muri->left[job->id] * iteration_s;
-	job->executed_s += dt_s;
+	/* In this order: whether a limit is attained depends on the last digit. */
+	job->executed_s = job->executed_s + to_s - from_s;
 }
 
 struct cluster_work

@@ -7,6 +7,10 @@
 #include "lib/base/jsonw.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
+#include "sim/run/run_series.h"
+
+#define WRAP_COLUMNS  78
+#define REASON_INDENT 4
 
 static const struct {
 	const char *label;  /* For people. */
@@ -124,6 +128,60 @@ put_jobs(const struct comparison_report *r, struct table *t)
 	}
 }
 
+/* The jobs that have the reason of job 'first', the first of them. */
+static void
+put_reason(const struct comparison_report *r, const struct sim_plan *plan, size_t first,
+	   struct strbuf *text)
+{
+	enum reason reason = plan->jobs[first].reason;
+	struct strbuf words = STRBUF_EMPTY;
+	const char *separator = "";
+
+	for (size_t j = first; j < plan->n; j++) {
+		if (plan->jobs[j].reason != reason)
+			continue;
+		strbuf_printf(&words, "%s%s", separator,
+			      r->scenario->workload.jobs[j].name);
+		separator = ", ";
+	}
+	strbuf_printf(&words, ": %s. %s %s", reason_name(reason), reason_text(reason),
+		      reason_remedy(reason));
+	strbuf_printf(text, "%*s", REASON_INDENT, "");
+	strbuf_wrap(text, words.text, REASON_INDENT, REASON_INDENT, WRAP_COLUMNS);
+	strbuf_putc(text, '\n');
+	strbuf_free(&words);
+}
+
+static bool
+is_same_as_first(const struct comparison_report *r, size_t p)
+{
+	return r->plans &&
+	       sim_plan_is_same(&r->plans[p], &r->plans[0], &r->scenario->workload);
+}
+
+/* Why a policy has the figures of the reference: it leaves all jobs as they are. */
+static void
+put_same(const struct comparison_report *r, size_t p, FILE *out)
+{
+	const struct sim_plan *plan = &r->plans[p];
+	struct strbuf text = STRBUF_EMPTY;
+
+	if (!is_same_as_first(r, p))
+		return;
+	fprintf(out, "\n%s equals %s: it runs every job as %s does.\n", r->policies[p],
+		r->policies[0], r->policies[0]);
+	for (size_t j = 0; j < plan->n; j++) {
+		size_t first = 0;
+
+		while (plan->jobs[first].reason != plan->jobs[j].reason)
+			first++;
+		if (first == j)
+			put_reason(r, plan, j, &text);
+	}
+	fwrite(text.text, 1, text.length, out);
+	strbuf_free(&text);
+}
+
 void
 comparison_report_table(const struct comparison_report *r, FILE *out)
 {
@@ -153,6 +211,8 @@ comparison_report_table(const struct comparison_report *r, FILE *out)
 	put_jobs(r, &t);
 	table_print(&t, out);
 	table_fini(&t);
+	for (size_t p = 1; p < r->n_policies; p++)
+		put_same(r, p, out);
 	fprintf(out,
 		"\n* Estimated from the number of flows on full links, not simulated "
 		"packet by packet.\n");
@@ -176,11 +236,24 @@ json_estimate(struct jsonw *w, const char *key, struct estimate value,
 	jsonw_end(w);
 }
 
+/* The policy's reason for what it does with job 'j'; nulls: it gives none. */
+static void
+json_reason(const struct comparison_report *r, size_t p, size_t j, struct jsonw *w)
+{
+	bool has_reason = r->plans && r->plans[p].has_reasons;
+	enum reason reason = has_reason ? r->plans[p].jobs[j].reason : REASON_ISOLATED;
+
+	jsonw_str(w, "reason", has_reason ? reason_name(reason) : NULL);
+	jsonw_str(w, "text", has_reason ? reason_text(reason) : NULL);
+	jsonw_str(w, "remedy", has_reason ? reason_remedy(reason) : NULL);
+}
+
 static void
 json_policy(const struct comparison_report *r, size_t p, struct jsonw *w)
 {
 	jsonw_object(w, NULL);
 	jsonw_str(w, "policy", r->policies[p]);
+	jsonw_bool(w, "same_as_first", p == 0 || is_same_as_first(r, p));
 	for (int m = 0; m < N_COMPARISON_METRICS; m++) {
 		struct estimate value, difference;
 
@@ -199,9 +272,12 @@ json_policy(const struct comparison_report *r, size_t p, struct jsonw *w)
 		jsonw_bool(w, "placed", slowdown.mean > 0);
 		json_estimate(w, "iteration_mean_us", iteration_ns, NULL, 1e3, 3);
 		json_estimate(w, "slowdown", slowdown, NULL, 1, 6);
+		json_reason(r, p, j, w);
 		jsonw_end(w);
 	}
 	jsonw_end(w);
+	if (r->series)
+		run_series_json(r->series[p], r->scenario, r->topo, w);
 	jsonw_end(w);
 }
 

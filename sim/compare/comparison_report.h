@@ -12,12 +12,17 @@
 #include "sim/compare/comparison.h"
 #include "sim/report/report.h"
 
+struct run_series;
+
 struct comparison_report {
 	const struct scenario *scenario;
 	const struct comparison *comparison;
 	const char *const *policies; /* Names. */
 	size_t n_policies;
+	const struct sim_plan *plans; /* By policy; NULL: unknown. */
 	const uint64_t *seeds;
+	const struct topo *topo;
+	const struct run_series *const *series; /* By policy, or NULL: not in JSON. */
 	bool was_interrupted;
 	bool utf8; /* In the table. */
 };

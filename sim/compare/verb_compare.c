@@ -9,11 +9,13 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
+#include "lib/base/log.h"
 #include "lib/base/vec.h"
 #include "lib/base/words.h"
 #include "sim/compare/comparison_report.h"
 #include "sim/compare/seeds.h"
 #include "sim/report/watch.h"
+#include "sim/run/run_series.h"
 #include "sim/run/setup.h"
 #include "sim/verbs.h"
 
@@ -33,6 +35,9 @@ struct compare {
 	enum scenario_pacing pacings[MAX_POLICIES];
 	struct sim_plan plans[MAX_POLICIES];
 	bool has_starved[MAX_POLICIES];
+	bool with_series;
+	struct run_series
+		*series[MAX_POLICIES]; /* Owned; or NULL.  Of the first seed. */
 	size_t n_policies;
 	unsigned levers; /* Of antiphase; 0: all. */
 	struct seeds seeds;
@@ -108,15 +113,16 @@ report_plan(const struct compare *c, size_t p)
 	const struct sim_plan *plan = &c->plans[p];
 
 	if (plan->solve_ns >= 1000000000)
-		fprintf(stderr, "antiphase-sim: %s: planned in %.3f s of CPU time\n",
-			c->names[p], (double)plan->solve_ns / 1e9);
+		fprintf(stderr, "%s: %s: planned in %.3f s of CPU time\n",
+			log_program(), c->names[p], (double)plan->solve_ns / 1e9);
 	sim_plan_report_moves(plan, c->setup.scenario, c->names[p]);
 	for (size_t j = 0; j < plan->n; j++)
 		if (!plan->jobs[j].is_placed)
 			fprintf(stderr,
-				"antiphase-sim: %s: no place for job '%s'; only the "
+				"%s: %s: no place for job '%s'; only the "
 				"goodput includes it\n",
-				c->names[p], c->setup.scenario->workload.jobs[j].name);
+				log_program(), c->names[p],
+				c->setup.scenario->workload.jobs[j].name);
 }
 
 /* Plans do not depend on the seed: policies cannot know the draws. */
@@ -144,6 +150,7 @@ run_one(struct compare *c, size_t p, size_t s, struct watch *watch, struct err *
 	opts.seed = c->seeds.items[s];
 	opts.ctx = watch;
 	opts.go_on = watch_go_on;
+	opts.with_series = c->with_series && s == 0;
 	if (setup_run(&c->setup, &c->plans[p], &opts, &experiment, err) < 0)
 		return -EINVAL;
 	if (!c->has_starved[p])
@@ -152,6 +159,10 @@ run_one(struct compare *c, size_t p, size_t s, struct watch *watch, struct err *
 	if (!experiment.was_interrupted)
 		comparison_note(c->comparison, p, s, &experiment,
 				&c->setup.scenario->workload);
+	if (experiment.series) {
+		c->series[p] = experiment.series;
+		experiment.series = NULL;
+	}
 	experiment_fini(&experiment);
 	return 0;
 }
@@ -176,6 +187,19 @@ run_all(struct compare *c, const char *progress, struct err *err)
 	return error;
 }
 
+/* So that steps of all policies can be compared. */
+static void
+align_series(const struct compare *c)
+{
+	int64_t step_ns = 0;
+
+	for (size_t p = 0; p < c->n_policies; p++)
+		if (c->series[p]->step_ns > step_ns)
+			step_ns = c->series[p]->step_ns;
+	for (size_t p = 0; p < c->n_policies; p++)
+		run_series_coarsen(c->series[p], step_ns);
+}
+
 static int
 report(const struct compare *c, const struct compare_args *args, const char *command,
        struct err *err)
@@ -185,8 +209,12 @@ report(const struct compare *c, const struct compare_args *args, const char *com
 		.comparison = c->comparison,
 		.policies = (const char *const *)c->names,
 		.n_policies = c->n_policies,
+		.plans = c->plans,
 		.seeds = c->seeds.items,
 		.was_interrupted = watch_is_interrupted(),
+		.topo = c->setup.topo,
+		.series = c->with_series ? (const struct run_series *const *)c->series
+					 : NULL,
 		.utf8 = cli_utf8(),
 	};
 	const struct provenance provenance = {
@@ -196,6 +224,8 @@ report(const struct compare *c, const struct compare_args *args, const char *com
 		.seeds = args->seeds,
 	};
 
+	if (c->with_series)
+		align_series(c);
 	if (args->common.csv &&
 	    comparison_report_csv(&report, args->common.csv, &provenance, err) < 0)
 		return -EINVAL;
@@ -233,18 +263,19 @@ compare(struct compare *c, const struct compare_args *args, const char *path,
 static int
 compare_scenario(const struct compare_args *args, const char *path, const char *command)
 {
-	struct compare c = { .seeds = VEC_EMPTY };
+	struct compare c = { .seeds = VEC_EMPTY, .with_series = args->common.series };
 	struct err err = { 0 };
 	int error = compare(&c, args, path, command, &err);
 	int status = error < 0 ? cli_fail(error, &err) : CLI_OK;
 
 	if (status == CLI_OK && watch_is_interrupted()) {
-		fprintf(stderr, "antiphase-sim: interrupted after %zu of %zu seeds\n",
-			comparison_n_seeds(c.comparison), c.seeds.n);
+		fprintf(stderr, "%s: interrupted after %zu of %zu seeds\n",
+			log_program(), comparison_n_seeds(c.comparison), c.seeds.n);
 		status = CLI_INTERRUPTED;
 	}
 	for (size_t p = 0; p < c.n_policies; p++) {
 		sim_plan_fini(&c.plans[p]);
+		run_series_free(c.series[p]);
 		free(c.names[p]);
 	}
 	comparison_free(c.comparison);
@@ -281,6 +312,8 @@ run_compare(int argc, char **argv)
 		status = cli_status(first);
 	else if (argc - first != 1)
 		status = cli_usage_error(&verb_compare, "expected one scenario file");
+	else if (args.common.series && !args.common.json)
+		status = cli_usage_error(&verb_compare, "--series needs --json");
 	else
 		status = compare_scenario(&args, argv[first], command);
 	free(command);

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "lib/base/err.h"
+#include "lib/base/log.h"
 #include "lib/base/rng.h"
+#include "policies/interference.h"
 #include "sim/jobs/recipe.h"
 
 /* Submissions from this on are seconds since 1970, 2001 or later. */
@@ -65,6 +67,12 @@ number(struct strtab *tab, const char *name)
 	return *name ? strtab_intern(tab, name) : POL_NONE;
 }
 
+static double
+known(double amount)
+{
+	return isnan(amount) ? 0 : amount;
+}
+
 static void
 add(struct loader *l, const struct jobtrace_job *in)
 {
@@ -80,12 +88,16 @@ add(struct loader *l, const struct jobtrace_job *in)
 			 .user = number(list->users, in->user),
 			 .vc = number(list->vcs, in->vc),
 			 .model = number(list->models, in->model),
+			 .measured_model = interference_find(in->model),
 			 .batch = in->batch,
+			 .batch_mode = batch_mode_of(in->mode),
 			 .priority = in->priority,
 			 .predicted_s = in->expected_s,
 			 .iterations = in->iterations,
 			 .iteration_s = in->iteration_s,
 			 .stage_s = { in->stage_s[0], in->stage_s[1], in->stage_s[2] },
+			 .needs = { { [NEED_MEMORY] = known(in->memory_gib),
+				      [NEED_GPU_MEMORY] = known(in->gpu_memory_gib) } },
 		 }));
 	vec_push(&l->id_at, (uint32_t)list->ids.n);
 	vec_reserve(&list->ids, n_id);
@@ -267,7 +279,7 @@ void
 joblist_report_count(const char *path, uint64_t n, const char *what)
 {
 	if (n)
-		fprintf(stderr, "antiphase-sim: %s: %s: %llu\n", path, what,
+		fprintf(stderr, "%s: %s: %s: %llu\n", log_program(), path, what,
 			(unsigned long long)n);
 }
 
@@ -289,6 +301,8 @@ joblist_report_trace(const struct jobtrace *trace, const char *path)
 	for (size_t i = 0; jobtrace_fault(trace, i); i++)
 		fprintf(stderr, "  %s\n", jobtrace_fault(trace, i));
 	report_left_out(path, &counts);
+	joblist_report_count(path, counts.unjoined,
+			     "jobs without instances, with the times of their tasks");
 }
 
 void

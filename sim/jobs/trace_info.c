@@ -7,21 +7,18 @@
 
 #include "lib/base/jsonw.h"
 #include "lib/base/table.h"
+#include "lib/base/words.h"
 #include "sim/jobs/joblist.h"
 
 int
-trace_info_read(const char *path, enum jobtrace_format format,
-		struct trace_info *ret_info, struct err *err)
+trace_info_read(struct jobtrace *trace, const char *path, struct trace_info *ret_info,
+		struct err *err)
 {
 	struct trace_info info = { 0 };
 	struct jobtrace_job job;
-	struct jobtrace *trace;
-	struct trace_counters *counters;
-	int r = jobtrace_open(path, format, &trace, err);
+	struct trace_counters *counters = trace_counters_new();
+	int r;
 
-	if (r < 0)
-		return r;
-	counters = trace_counters_new();
 	while ((r = jobtrace_next(trace, &job, err)) > 0)
 		trace_counters_add(counters, &job);
 	if (r == 0) {
@@ -34,7 +31,6 @@ trace_info_read(const char *path, enum jobtrace_format format,
 		*ret_info = info;
 	}
 	trace_counters_free(counters);
-	jobtrace_close(trace);
 	return r;
 }
 
@@ -101,10 +97,13 @@ trace_info_text(const struct trace_info *info, const char *path, FILE *out)
 	double origin_s = joblist_origin_s(sums->first_s), load = load_gpus(sums);
 
 	fprintf(out,
-		"%s: %s, %" PRIu64 " jobs of %" PRIu64
-		" rows; %u users, %u VCs, %u models\n",
-		path, jobtrace_format_names[info->format], sums->n, info->counts.rows,
-		sums->n_users, sums->n_vcs, sums->n_models);
+		"%s: %s, %" PRIu64 " job%s of %" PRIu64
+		" row%s; %u user%s, %u VC%s, %u model%s\n",
+		path, jobtrace_format_names[info->format], sums->n,
+		words_plural(sums->n), info->counts.rows,
+		words_plural(info->counts.rows), sums->n_users,
+		words_plural(sums->n_users), sums->n_vcs, words_plural(sums->n_vcs),
+		sums->n_models, words_plural(sums->n_models));
 	fprintf(out, "submitted within %.2f days", span_s(sums) / 86400);
 	if (sums->n && origin_s > 0) {
 		fputs(", from ", out);

@@ -22,10 +22,10 @@ struct trace_info {
 };
 
 /*
- * Reads a trace to its end, and reports malformed and left out rows on stderr.
+ * Reads an opened trace to its end, and reports malformed and left out rows on stderr.
  * Returns 0 or -errno with 'err' filled.
  */
-int trace_info_read(const char *path, enum jobtrace_format format,
+int trace_info_read(struct jobtrace *trace, const char *path,
 		    struct trace_info *ret_info, struct err *err);
 
 void trace_info_text(const struct trace_info *info, const char *path, FILE *out);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/base/err.h"
+#include "lib/base/log.h"
 #include "lib/base/newfile.h"
 #include "lib/base/words.h"
 #include "sim/jobs/joblist.h"
@@ -30,26 +31,53 @@ format_of(const char *name)
 	CLI_OPT("format", 0, CLI_WORDS, format, "NAME",                                 \
 		"format of the trace; auto: detect it from the first row",              \
 		.words = jobtrace_format_names)
+#define INSTANCES_OPT(path)                                                             \
+	CLI_OPT("instances", 0, CLI_STR, path, "FILE",                                  \
+		"pai_instance_table of a pai-2020 trace: when and where its tasks ran")
 #define OUT_OPT(out)                                                                    \
 	CLI_OPT("output", 'o', CLI_STR, out, "FILE",                                    \
 		"output file; default: standard output")
 
 /* clang-format on */
 
+/* A trace and how to read it. */
+struct input {
+	const char *path, *instances; /* The latter may be NULL. */
+	enum jobtrace_format format;
+};
+
+/* Also reports on the joined table. */
+static int
+open_trace(const struct input *input, struct jobtrace **ret_trace, struct err *err)
+{
+	int r = jobtrace_open(input->path, input->format, ret_trace, err);
+
+	if (r < 0 || !input->instances)
+		return r;
+	r = jobtrace_join(*ret_trace, input->instances, err);
+	if (r < 0)
+		jobtrace_close(*ret_trace);
+	else
+		joblist_report_trace(jobtrace_joined(*ret_trace), input->instances);
+	return r;
+}
+
 /* ---- Info ------------------------------------------------------------------------ */
 
 static int
 run_info(int argc, char **argv)
 {
-	const char *format = "auto";
+	const char *format = "auto", *instances = NULL;
 	bool json = false;
 	const struct cli_opt opts[] = {
 		FORMAT_OPT(&format),
+		INSTANCES_OPT(&instances),
 		CLI_OPT("json", 'j', CLI_FLAG, &json, NULL,
 			"machine-readable: antiphase.trace-info/1"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_trace_info, opts, argc, argv);
+	struct jobtrace *trace;
 	struct trace_info info;
 	struct err err = { 0 };
 	int r;
@@ -58,7 +86,12 @@ run_info(int argc, char **argv)
 		return cli_status(first);
 	if (argc - first != 1)
 		return cli_usage_error(&verb_trace_info, "expected one trace");
-	r = trace_info_read(argv[first], format_of(format), &info, &err);
+	r = open_trace(&(struct input){ argv[first], instances, format_of(format) },
+		       &trace, &err);
+	if (r < 0)
+		return cli_fail(r, &err);
+	r = trace_info_read(trace, argv[first], &info, &err);
+	jobtrace_close(trace);
 	if (r < 0)
 		return cli_fail(r, &err);
 	if (json)
@@ -72,8 +105,7 @@ run_info(int argc, char **argv)
 
 /* The input and its filter. */
 struct source {
-	const char *path;
-	enum jobtrace_format format;
+	struct input input;
 	const struct joblist_filter *filter; /* NULL: the path is a recipe. */
 	uint64_t seed;
 };
@@ -84,7 +116,7 @@ write_recipe(const struct source *source, FILE *out, struct err *err)
 	struct jobtrace_job *jobs;
 	struct recipe *recipe;
 	size_t n;
-	int r = recipe_load(source->path, &recipe, err);
+	int r = recipe_load(source->input.path, &recipe, err);
 
 	if (r < 0)
 		return r;
@@ -107,7 +139,7 @@ write_jobs(const struct source *source, FILE *out, uint64_t *ret_n, struct err *
 	uint64_t n = 0;
 	int r;
 
-	r = jobtrace_open(source->path, source->format, &trace, err);
+	r = open_trace(&source->input, &trace, err);
 	if (r < 0)
 		return r;
 	jobtrace_write_header(out);
@@ -117,7 +149,7 @@ write_jobs(const struct source *source, FILE *out, uint64_t *ret_n, struct err *
 		jobtrace_write(out, &job);
 		n++;
 	}
-	joblist_report_trace(trace, source->path);
+	joblist_report_trace(trace, source->input.path);
 	jobtrace_close(trace);
 	*ret_n = n;
 	return r < 0 ? r : 0;
@@ -143,18 +175,19 @@ write_to(const struct source *source, const char *out_path)
 	if (n || !source->filter || !source->filter->n_head)
 		return cli_finish(CLI_OK);
 	fprintf(stderr,
-		"antiphase-sim: %s: no job matches; see "
+		"%s: %s: no job matches; see "
 		"'antiphase trace info'\n",
-		source->path);
+		log_program(), source->input.path);
 	return cli_finish(CLI_NO);
 }
 
 static int
 run_convert(int argc, char **argv)
 {
-	const char *format = "auto", *out = NULL;
+	const char *format = "auto", *instances = NULL, *out = NULL;
 	const struct cli_opt opts[] = {
 		FORMAT_OPT(&format),
+		INSTANCES_OPT(&instances),
 		OUT_OPT(&out),
 		CLI_OPTS_END,
 	};
@@ -166,7 +199,9 @@ run_convert(int argc, char **argv)
 	if (argc - first != 1)
 		return cli_usage_error(&verb_trace_convert, "expected one trace");
 	joblist_filter_init(&filter);
-	return write_to(&(struct source){ argv[first], format_of(format), &filter, 0 },
+	return write_to(&(struct source){ { argv[first], instances, format_of(format) },
+					  &filter,
+					  0 },
 			out);
 }
 
@@ -188,7 +223,8 @@ read_time(const char *text, double *ret_s)
 static int
 run_filter(int argc, char **argv)
 {
-	const char *format = "auto", *out = NULL, *from = NULL, *to = NULL;
+	const char *format = "auto", *instances = NULL, *out = NULL;
+	const char *from = NULL, *to = NULL;
 	int64_t min_gpus = 0, max_gpus = UINT32_MAX, head = INT64_MAX;
 	struct joblist_filter filter;
 	const struct cli_opt opts[] = {
@@ -209,6 +245,7 @@ run_filter(int argc, char **argv)
 		CLI_OPT("head", 'n', CLI_INT, &head, "N", "at most the first N of them",
 			.min = 0, .max = 1e15),
 		FORMAT_OPT(&format),
+		INSTANCES_OPT(&instances),
 		OUT_OPT(&out),
 		CLI_OPTS_END,
 	};
@@ -232,7 +269,9 @@ run_filter(int argc, char **argv)
 	filter.min_gpus = (uint32_t)min_gpus;
 	filter.max_gpus = (uint32_t)max_gpus;
 	filter.n_head = (uint64_t)head;
-	return write_to(&(struct source){ argv[first], format_of(format), &filter, 0 },
+	return write_to(&(struct source){ { argv[first], instances, format_of(format) },
+					  &filter,
+					  0 },
 			out);
 }
 
@@ -253,8 +292,9 @@ run_make(int argc, char **argv)
 		return cli_status(first);
 	if (argc - first != 1)
 		return cli_usage_error(&verb_trace_make, "expected one recipe");
-	return write_to(&(struct source){ .path = argv[first], .seed = (uint64_t)seed },
-			out);
+	return write_to(
+		&(struct source){ .input.path = argv[first], .seed = (uint64_t)seed },
+		out);
 }
 
 static const struct cli_verb verb_trace_info = {

@@ -12,35 +12,59 @@
 #include "policies/params.h"
 #include "policies/places.h"
 #include "sim/apps/work_epochs.h"
+#include "sim/cluster/work_inside.h"
 #include "sim/cluster/work_muri.h"
 
-#define MAX_SETS 128
+#define MAX_SETS     128
+#define MAX_EMULATED 4
+/* Muri's simulator keeps one list of ends, in which such times are the same. */
+#define MURI_CLOSE 1e-9
 
 const char *const replay_semantics_names[] = {
 	[REPLAY_PLAIN] = "plain",
 	[REPLAY_TIRESIAS] = "tiresias",
 	[REPLAY_MURI] = "muri",
+	[REPLAY_SIA] = "sia",
 	NULL,
 };
 
 /* Deviations of published simulators, on which their numbers depend. */
 static const struct emulation {
 	enum replay_semantics semantics;
-	const char *policy; /* NULL: all others. */
-	const char *set, *place;
+	const char *policy;             /* NULL: all others. */
+	const char *sets[MAX_EMULATED]; /* NULL: no more. */
+	const char *place;
+	double close_ends; /* Of cluster.h. */
 } emulations[] = {
-	{ REPLAY_TIRESIAS, "las", "las.quantum_rounding=1", NULL },
-	{ REPLAY_TIRESIAS, "2d-las", "2d-las.quantum_rounding=1", NULL },
-	{ REPLAY_TIRESIAS, "2d-gittins", "2d-gittins.quantum_rounding=1", NULL },
-	{ REPLAY_TIRESIAS, "tiresias", "2d-las.quantum_rounding=1", NULL },
-	{ REPLAY_TIRESIAS, "longest-pending", "longest-pending.skip_behind_started=1",
-	  NULL },
-	{ REPLAY_MURI, "las", "las.quantum_rounding=2", "count" },
-	{ REPLAY_MURI, "2d-las", "2d-las.quantum_rounding=2", "count" },
-	{ REPLAY_MURI, "tiresias", "2d-las.quantum_rounding=2", "skew" },
-	{ REPLAY_MURI, "themis-lp", "finish-time.muri_semantics=1", "whole" },
-	{ REPLAY_MURI, "muri-s", "muri.use_requested_duration=1", NULL },
-	{ REPLAY_MURI, NULL, NULL, "whole" },
+	{ REPLAY_TIRESIAS, "las", { "las.quantum_rounding=1" }, NULL, 0 },
+	{ REPLAY_TIRESIAS, "2d-las", { "2d-las.quantum_rounding=1" }, NULL, 0 },
+	{ REPLAY_TIRESIAS, "2d-gittins", { "2d-gittins.quantum_rounding=1" }, NULL, 0 },
+	{ REPLAY_TIRESIAS, "tiresias", { "2d-las.quantum_rounding=1" }, NULL, 0 },
+	{ REPLAY_TIRESIAS,
+	  "longest-pending",
+	  { "longest-pending.skip_behind_started=1" },
+	  NULL,
+	  0 },
+	{ REPLAY_MURI, "las", { "las.quantum_rounding=2" }, "count", 0 },
+	{ REPLAY_MURI, "2d-las", { "2d-las.quantum_rounding=2" }, "count", 0 },
+	{ REPLAY_MURI, "tiresias", { "2d-las.quantum_rounding=2" }, "skew", 0 },
+	{ REPLAY_MURI,
+	  "themis-lp",
+	  { "finish-time.muri_semantics=1" },
+	  "whole",
+	  MURI_CLOSE },
+	{ REPLAY_MURI,
+	  "muri-s",
+	  { "muri.use_requested_duration=1" },
+	  NULL,
+	  MURI_CLOSE },
+	{ REPLAY_MURI, NULL, { NULL }, "whole", MURI_CLOSE },
+	{ REPLAY_SIA,
+	  "gavel-throughput",
+	  { "throughput.in_steps=1", "deficit.recompute_s=0", "deficit.since_arrival=1",
+	    "deficit.types_together=1" },
+	  NULL,
+	  0 },
 };
 
 /* ---- Parameters ------------------------------------------------------------------ */
@@ -97,20 +121,22 @@ new_policy(const struct policy_spec *spec, const struct replay_opts *opts,
 {
 	const struct emulation *emulation = find_emulation(opts->semantics, spec->name);
 	struct policy_opts policy_opts = opts->policy;
-	const char *sets[MAX_SETS + 1];
+	const char *sets[MAX_SETS + MAX_EMULATED];
 	size_t n_sets = 0;
 
 	if (opts->policy.n_sets > MAX_SETS)
 		return err_set(err, NULL, 0, 0, "more than %d parameters", MAX_SETS);
-	if (emulation && emulation->set)
-		sets[n_sets++] = emulation->set;
+	for (size_t i = 0; emulation && i < MAX_EMULATED && emulation->sets[i]; i++)
+		sets[n_sets++] = emulation->sets[i];
 	for (size_t i = 0; i < opts->policy.n_sets; i++)
 		if (replay_has_param(spec, opts->policy.place, opts->policy.sets[i]))
 			sets[n_sets++] = opts->policy.sets[i];
 	policy_opts.sets = sets;
 	policy_opts.n_sets = n_sets;
-	if (opts->apps) /* Their work has its own restart_s. */
+	if (opts->apps) { /* Their work has its own restart_s. */
 		policy_opts.restart_s = 0;
+		policy_opts.resize_s = policy_opts.migrate_s = NULL;
+	}
 	if (!policy_opts.place && emulation && spec->place)
 		policy_opts.place = emulation->place;
 	/* A planner places jobs itself. */
@@ -154,7 +180,10 @@ sum_up(const struct joblist *list, const struct replay_opts *opts, struct replay
 	}
 	if (r->n_done < list->n && opts->until_s < INFINITY)
 		end_s = opts->until_s;
-	if (list->n && end_s > list->jobs[0].submit_s)
+	if (!r->was_interrupted)
+		r->fairness = fairness_of(list->jobs, r->results, list->n,
+					  opts->cluster.n_all_gpus, end_s);
+	if (list->n && end_s > list->jobs[0].submit_s && !r->was_interrupted)
 		r->gpu_share = gpu_s / ((end_s - list->jobs[0].submit_s) *
 					opts->cluster.n_all_gpus);
 	free(jcts);
@@ -181,15 +210,20 @@ make_epochs(struct joblist *list, const struct policy_spec *spec,
 	    const struct replay_opts *opts, struct epochs **ret_epochs, struct err *err)
 {
 	const struct policy_opts *user = &opts->policy;
-	const struct epochs_opts epochs_opts = {
+	struct epochs_opts epochs_opts = {
 		.tick_s = isnan(user->round_s) ? spec->round_s : user->round_s,
-		.restart_s = isnan(user->restart_s) ? spec->restart_s : user->restart_s,
+		.restart_s = user->restart_s,
 		.adapts = spec->adapts,
+		.moves_are_free = opts->semantics == REPLAY_SIA,
+		.cluster = &opts->cluster,
+		.stride = opts->apps_by_type ? opts->n_apps : 0,
 	};
 	struct epochs_job *jobs;
 	size_t bad = 0;
 	int r = 0;
 
+	if (isnan(user->restart_s) && !opts->apps_by_type)
+		epochs_opts.restart_s = spec->restart_s;
 	if (spec->drive != POL_ROUNDS)
 		return err_set(err, NULL, 0, 0,
 			       "--apps needs a policy with rounds, and '%s' has none",
@@ -294,12 +328,15 @@ replay_run(const struct joblist *list, const struct policy_spec *spec,
 	struct work_muri muri = { 0 };
 	struct fabric *fabric = NULL;
 	struct epochs *epochs = NULL;
+	struct work_inside *inside = NULL;
 	struct cluster_work work;
+	const struct emulation *emulation = find_emulation(opts->semantics, spec->name);
 	struct cluster_opts cluster_opts = {
 		.cluster = &opts->cluster,
 		.work = &work,
 		.until_s = opts->until_s,
 		.check = opts->check,
+		.close_ends = emulation ? emulation->close_ends : 0,
 		.ctx = opts->ctx,
 		.go_on = opts->go_on,
 	};
@@ -309,22 +346,30 @@ replay_run(const struct joblist *list, const struct policy_spec *spec,
 	int r;
 
 	*ret_replaying = (struct replay){ .spec = spec };
+	if (opts->topo)
+		ret_replaying->augment = fabric_augment_names[opts->fabric.augment];
 	mine.jobs = xcalloc(list->n + 1, sizeof *mine.jobs);
 	memcpy(mine.jobs, list->jobs, list->n * sizeof *mine.jobs);
 	ret_replaying->results = xcalloc(list->n + 1, sizeof *ret_replaying->results);
 	r = new_policy(spec, opts, ret_replaying, &policy, err);
 	if (r == 0)
 		r = make_work(&mine, spec, opts, &muri, &fabric, &epochs, &work, err);
+	if (r == 0 && opts->cluster.inside) {
+		inside = work_inside_new(opts->cluster.inside);
+		work_inside_add(inside, &work);
+	}
 	if (r == 0) {
 		r = cluster_run(mine.jobs, mine.n, policy, &cluster_opts,
 				ret_replaying->results, &ret_replaying->counts, &bad);
+		ret_replaying->was_interrupted = r == -ECANCELED;
+		if (r == -ECANCELED)
+			r = 0;
 		if (r < 0)
 			refuse_job(list, bad, &mine.jobs[bad], policy, r, err);
 	}
 	if (r == 0)
 		sum_up(list, opts, ret_replaying);
 	if (fabric) {
-		ret_replaying->has_fabric = true;
 		ret_replaying->fabric = fabric_counts(fabric);
 		ret_replaying->times = sum_up_times(fabric_times(fabric));
 	}
@@ -333,10 +378,19 @@ replay_run(const struct joblist *list, const struct policy_spec *spec,
 	fabric_free(fabric);
 	epochs_free(epochs);
 	work_muri_fini(&muri);
+	work_inside_free(inside);
 	free(mine.jobs);
 	if (r < 0)
 		replay_fini(ret_replaying);
 	return r;
+}
+
+bool
+replay_restarts_freely(const struct replay *replay, const struct replay_opts *opts)
+{
+	return opts->semantics == REPLAY_PLAIN && !opts->apps &&
+	       isnan(opts->policy.restart_s) && !(replay->spec->restart_s > 0) &&
+	       replay->counts.n_preemptions + replay->counts.n_migrations > 0;
 }
 
 void

@@ -7,6 +7,7 @@
 #include "sim/cluster/fabric.h"
 #include "sim/jobs/joblist.h"
 #include "sim/jobs/model_catalog.h"
+#include "sim/replay/fairness.h"
 #include "sim/replay/replay_cluster.h"
 
 struct err;
@@ -16,6 +17,7 @@ enum replay_semantics {
 	REPLAY_PLAIN,
 	REPLAY_TIRESIAS,
 	REPLAY_MURI,
+	REPLAY_SIA,
 };
 
 extern const char *const replay_semantics_names[]; /* "plain", ...; ends with NULL. */
@@ -31,9 +33,13 @@ struct replay_opts {
 	const struct model_catalog *catalog;
 	const uint32_t *model_of;
 	struct fabric_opts fabric;
-	/* NULL: durations of the trace.  Else jobs train these applications. */
+	/*
+	 * NULL: durations of the trace.  Else jobs train these applications: n_apps, or
+	 * n_apps for each type of GPUs.
+	 */
 	const struct app *apps;
 	size_t n_apps;
+	bool apps_by_type;
 	bool check; /* Check each plan; for tests. */
 	void *ctx;
 	bool (*go_on)(void *ctx, double share); /* May be NULL. */
@@ -51,14 +57,16 @@ struct replay {
 	const char *place;
 	struct cluster_result *results; /* By job; owned. */
 	struct cluster_counts counts;
-	bool has_fabric;
+	const char *augment;  /* NULL: no fabric. */
+	bool was_interrupted; /* Results cover the jobs that had ended. */
 	struct fabric_counts fabric;
 	struct replay_times times; /* With opts.fabric.measure. */
+	struct fairness fairness;  /* If jobs have users. */
 	uint64_t n_done, n_begun;
 	/* Of ended jobs; NAN: none. p99: the sorted value at int(0.99 n). */
 	double mean_s, median_s, p99_s, max_s, wait_mean_s;
 	double makespan_s; /* The last end. */
-	double gpu_share;  /* Share of GPU time until then, or until opts.until_s. */
+	double gpu_share;  /* Of GPU time until then, or until opts.until_s; or NAN. */
 	double wall_s;     /* Of the simulation itself. */
 };
 
@@ -80,9 +88,13 @@ size_t replay_modules(const struct policy_spec *spec, const char *place,
 bool replay_has_param(const struct policy_spec *spec, const char *place,
 		      const char *set);
 
+/* Whether a stop of jobs, or a move, happened and cost nothing. */
+bool replay_restarts_freely(const struct replay *replay,
+			    const struct replay_opts *opts);
+
 /*
- * Runs a policy; ignores parameters that it does not have.  Returns 0, or -errno with
- * 'err' filled: -ECANCELED if go_on() returned false.
+ * Runs a policy; ignores parameters that it does not have.  If go_on() returns false,
+ * the results are those so far.  Returns 0, or -errno with 'err' filled.
  */
 int replay_run(const struct joblist *list, const struct policy_spec *spec,
 	       const struct replay_opts *opts, struct replay *ret_replaying,

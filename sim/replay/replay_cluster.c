@@ -11,6 +11,7 @@
 
 #define MAX_NODES 65536
 #define MAX_NAME  31
+#define MAX_GIB   1e6
 
 /* ---- The cluster ----------------------------------------------------------------- */
 
@@ -134,6 +135,81 @@ replay_cluster_parse(const char *text, struct replay_cluster *ret_cluster,
 		       text);
 }
 
+/* Reads "80" or "80/128". */
+static bool
+read_memory(const char *text, struct needs *ret_capacity)
+{
+	double *gpu = &ret_capacity->of[NEED_GPU_MEMORY];
+	double *node = &ret_capacity->of[NEED_MEMORY];
+	char *end;
+
+	*gpu = strtod(text, &end);
+	if (!isdigit((unsigned char)*text) || !(*gpu > 0 && *gpu <= MAX_GIB))
+		return false;
+	if (!*end)
+		return true;
+	text = end + 1;
+	if (*end != '/' || !isdigit((unsigned char)*text))
+		return false;
+	*node = strtod(text, &end);
+	return !*end && *node > 0 && *node <= MAX_GIB;
+}
+
+int
+replay_cluster_set_memory(struct replay_cluster *cluster, const char *text,
+			  struct err *err)
+{
+	uint32_t n_types = cluster->cluster.n_types, n = 0;
+	struct needs *capacity = xcalloc(n_types, sizeof *capacity);
+	char *copy = xstrdup(text), *rest = copy;
+	bool is_fine = true;
+
+	while (is_fine && rest) {
+		const char *part = strsep(&rest, ",");
+
+		is_fine = n < n_types && read_memory(part, &capacity[n++]);
+	}
+	free(copy);
+	for (uint32_t type = 1; is_fine && n == 1 && type < n_types; type++)
+		capacity[type] = capacity[0];
+	cluster->cluster.capacity = capacity;
+	if (is_fine && (n == 1 || n == n_types))
+		return 0;
+	return err_set(
+		err, NULL, 0, 0,
+		"the memory is '%.40s', expected GiB of a GPU, such as 80, and of "
+		"a node for each of its GPUs, such as 80/128, once or for each "
+		"type of GPUs",
+		text);
+}
+
+size_t
+replay_cluster_fit(const struct replay_cluster *cluster, double factor,
+		   struct joblist *list)
+{
+	const struct needs *capacity = cluster->cluster.capacity, *least = capacity;
+	size_t n_grown = 0;
+
+	for (uint32_t type = 1; type < cluster->cluster.n_types; type++)
+		if (capacity[type].of[NEED_GPU_MEMORY] < least->of[NEED_GPU_MEMORY])
+			least = &capacity[type];
+	for (size_t i = 0; i < list->n; i++) {
+		struct cluster_job *job = &list->jobs[i];
+		double *memory = &job->needs.of[NEED_GPU_MEMORY];
+		uint32_t n;
+
+		*memory *= factor;
+		n = needs_least_gpus(&job->needs, job->n_gpus, least);
+		if (n <= job->n_gpus)
+			continue;
+		*memory *= (double)job->n_gpus / n;
+		job->n_gpus = n;
+		job->max_gpus = n > job->max_gpus ? n : job->max_gpus;
+		n_grown++;
+	}
+	return n_grown;
+}
+
 uint32_t
 replay_cluster_most(const struct replay_cluster *cluster)
 {
@@ -153,13 +229,17 @@ replay_cluster_fini(struct replay_cluster *cluster)
 	free((void *)cluster->cluster.n_gpus);
 	free((void *)cluster->cluster.rack_of);
 	free((void *)cluster->cluster.type_of);
+	free((void *)cluster->cluster.capacity);
 	strtab_free(cluster->types);
 	*cluster = (struct replay_cluster){ 0 };
 }
 
 /* ---- Speeds ---------------------------------------------------------------------- */
 
-/* False if the job was not measured on a type, or has no known duration. */
+/*
+ * Completes a job by its steps per second.  False if it was not measured on a type, or
+ * has no known duration.
+ */
 static bool
 find_job(const struct throughputs *table, const uint32_t *types, uint32_t n_types,
 	 const char *model, struct cluster_job *job, double *ret_speeds)
@@ -176,6 +256,8 @@ find_job(const struct throughputs *table, const uint32_t *types, uint32_t n_type
 	}
 	if (isnan(job->duration_s))
 		job->duration_s = job->iterations / first;
+	if (isnan(job->iteration_s))
+		job->iteration_s = 1 / first;
 	return job->duration_s > 0 && isfinite(job->duration_s);
 }
 
@@ -204,6 +286,8 @@ replay_speeds_find(const struct throughputs *table,
 			ret_speeds->n_dropped++;
 			continue;
 		}
+		replay_batches_add(&ret_speeds->batches, table, types[0],
+				   joblist_model(list, job->model), job);
 		list->jobs[n] = *job;
 		list->id_at[n++] = list->id_at[i];
 	}
@@ -216,6 +300,7 @@ void
 replay_speeds_fini(struct replay_speeds *speeds)
 {
 	free(speeds->items);
+	replay_batches_fini(&speeds->batches);
 	*speeds = (struct replay_speeds){ 0 };
 }
 
@@ -233,6 +318,9 @@ speed_on(void *ctx, const struct pol_job *job, uint32_t n_gpus, uint32_t n_nodes
 struct cluster_work
 replay_speeds_work(const struct replay_speeds *speeds)
 {
-	return (struct cluster_work){ .speed = { .ctx = (void *)speeds,
-						 .speed = speed_on } };
+	return (struct cluster_work){
+		.speed = { .ctx = (void *)speeds, .speed = speed_on },
+		.report = { .ctx = (void *)&speeds->batches,
+			    .regimes = replay_batches_report },
+	};
 }

@@ -9,8 +9,12 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
+#include "lib/base/log.h"
 #include "lib/base/stats.h"
+#include "lib/base/strtab.h"
+#include "lib/base/vec.h"
 #include "lib/base/words.h"
+#include "policies/inside.h"
 #include "scheduler/core/advise/advise.h"
 #include "sim/jobs/recipe.h"
 #include "sim/trace/lines.h"
@@ -56,6 +60,35 @@ find_policies(const char *policies, struct replay_inputs *inputs, struct err *er
 	int r = find_named(names, inputs->specs, &inputs->n_specs, err);
 
 	free(names);
+	return r;
+}
+
+static int
+find_augments(const char *names, struct replay_inputs *inputs, struct err *err)
+{
+	struct words words;
+	int r = 0;
+
+	words_split(&words, names, ",");
+	for (size_t i = 0; r == 0 && i < words.items.n; i++) {
+		const char *name = words.items.items[i];
+		int augment = words_index(name, fabric_augment_names);
+
+		if (augment < 0) {
+			r = err_set(err, NULL, 0, 0, "--augment has no choice '%.40s'",
+				    name);
+			err_suggest(err, name, fabric_augment_names);
+		} else if (inputs->n_augments == REPLAY_MAX_AUGMENTS) {
+			r = err_set(err, NULL, 0, 0, "more than %d of --augment",
+				    REPLAY_MAX_AUGMENTS);
+		} else {
+			inputs->augments[inputs->n_augments++] =
+				(enum fabric_augment)augment;
+		}
+	}
+	words_fini(&words);
+	if (r == 0 && !inputs->n_augments)
+		r = err_set(err, NULL, 0, 0, "--augment names nothing");
 	return r;
 }
 
@@ -175,7 +208,7 @@ load_speeds(const struct replay_args *args, const char *path,
 	struct throughputs *table = NULL;
 	int r = 0;
 
-	if (!args->throughputs != !strtab_n(inputs->cluster.types))
+	if (!args->apps && !args->throughputs != !strtab_n(inputs->cluster.types))
 		return err_set(
 			err, NULL, 0, 0,
 			"--throughputs and types of GPUs in --cluster go together");
@@ -189,9 +222,9 @@ load_speeds(const struct replay_args *args, const char *path,
 	inputs->opts.speeds = inputs->speeds.items ? &inputs->speeds : NULL;
 	if (r == 0 && inputs->speeds.n_dropped)
 		fprintf(stderr,
-			"antiphase-sim: %s: jobs not measured on all GPU types of the "
+			"%s: %s: jobs not measured on all GPU types of the "
 			"cluster, left out: %zu\n",
-			path, inputs->speeds.n_dropped);
+			log_program(), path, inputs->speeds.n_dropped);
 	return r;
 }
 
@@ -211,21 +244,34 @@ load_jobs(const struct replay_args *args, const char *path, struct joblist *ret_
 	return joblist_load(path, format, &filter, ret_list, err);
 }
 
-/* Leaves out jobs that cannot run, and reports them. */
+static void
+fit_memory(const struct replay_args *args, const char *path,
+	   struct replay_inputs *inputs)
+{
+	size_t n = replay_cluster_fit(&inputs->cluster, args->memory_factor,
+				      &inputs->list);
+
+	if (n)
+		fprintf(stderr,
+			"%s: %s: jobs with more GPUs than in the trace, for "
+			"their memory: %zu\n",
+			log_program(), path, n);
+}
+
+/* Reports jobs that cannot run, which are left out. */
 static int
-drop_jobs(const char *path, struct replay_inputs *inputs, struct err *err)
+report_dropped(const char *path, struct replay_inputs *inputs, struct err *err)
 {
 	uint32_t most = replay_cluster_most(&inputs->cluster);
 
 	if (inputs->apps) /* No job is left out. */
 		inputs->list.n_no_duration = 0;
 	joblist_report(&inputs->list, path);
-	inputs->n_too_large = joblist_drop_above(&inputs->list, most);
 	if (inputs->n_too_large)
 		fprintf(stderr,
-			"antiphase-sim: %s: jobs with more than the cluster's %u "
+			"%s: %s: jobs with more than the cluster's %u "
 			"GPUs%s, left out: %zu\n",
-			path, most,
+			log_program(), path, most,
 			inputs->cluster.cluster.n_types > 1 ? " of one type" : "",
 			inputs->n_too_large);
 	if (inputs->list.n)
@@ -246,14 +292,69 @@ load_fabric(const struct replay_args *args, const char *path,
 
 	if (r == 0 && inputs->fabric.n_drawn)
 		fprintf(stderr,
-			"antiphase-sim: %s: jobs with a random model, since the trace "
+			"%s: %s: jobs with a random model, since the trace "
 			"names none in %s: %llu of %zu\n",
-			path, args->models, (unsigned long long)inputs->fabric.n_drawn,
-			inputs->list.n);
+			log_program(), path, args->models,
+			(unsigned long long)inputs->fabric.n_drawn, inputs->list.n);
 	return r;
 }
 
+/* Reads applications, as measured on each type of GPUs if types have names. */
+static int
+load_apps(const char *path, struct replay_inputs *inputs, struct err *err)
+{
+	uint32_t n_types = strtab_n(inputs->cluster.types), n = n_types ? n_types : 1;
+	VEC(struct app) apps = VEC_EMPTY;
+	int r = 0;
+
+	for (uint32_t type = 0; r == 0 && type < n; type++) {
+		const char *name =
+			n_types ? strtab_name(inputs->cluster.types, type) : NULL;
+		struct app *more;
+		size_t n_more;
+
+		r = apps_read(path, name, &more, &n_more, err);
+		if (r < 0)
+			break;
+		inputs->opts.n_apps = n_more;
+		for (size_t i = 0; i < n_more; i++)
+			vec_push(&apps, more[i]);
+		free(more);
+	}
+	inputs->apps = apps.items;
+	inputs->n_apps = apps.n;
+	inputs->opts.apps = inputs->apps;
+	inputs->opts.apps_by_type = n_types > 0;
+	return r;
+}
+
+/* The servers of the cluster, by name. */
+static int
+find_inside(const char *name, struct pol_cluster *cluster, struct err *err)
+{
+	cluster->inside = inside_find(name);
+	if (!cluster->inside) {
+		err_set(err, NULL, 0, 0, "there is no server '%.40s'; expected", name);
+		for (const struct pol_inside *in = inside_table; in->name; in++)
+			err_append(err, "%s %s", in == inside_table ? "" : ",",
+				   in->name);
+		return -EINVAL;
+	}
+	for (uint32_t i = 0; i < cluster->n_nodes; i++)
+		if (cluster->n_gpus[i] == cluster->inside->n_gpus)
+			return 0;
+	return err_set(err, NULL, 0, 0,
+		       "--inside %s has %u GPUs, and no node of --cluster has as many",
+		       name, cluster->inside->n_gpus);
+}
+
 /* ---- All inputs ------------------------------------------------------------------ */
+
+static const double *
+given(const double *value)
+{
+	return isnan(*value) ? NULL : value;
+}
 
 static struct replay_opts
 opts_of(const struct replay_args *args)
@@ -266,11 +367,11 @@ opts_of(const struct replay_args *args)
 			    .n_sets = args->sets.n,
 			    .round_s = args->round_s,
 			    .restart_s = args->restart_s,
+			    .resize_s = given(&args->resize_s),
+			    .migrate_s = given(&args->migrate_s),
 			    .place = args->place },
 		.until_s = args->until_s,
-		.fabric = { .augment = (enum fabric_augment)words_index(
-				    args->augment, fabric_augment_names),
-			    .moves_per_hour = args->moves_per_hour,
+		.fabric = { .moves_per_hour = args->moves_per_hour,
 			    .move_cost_s = args->move_cost_s,
 			    .jitter_frac = args->jitter,
 			    .max_iterations = (uint32_t)args->iterations,
@@ -287,10 +388,16 @@ replay_inputs_read(const struct replay_args *args, const char *path,
 
 	*in = (struct replay_inputs){ .opts = opts_of(args) };
 	r = find_policies(args->policies, in, err);
+	if (r == 0)
+		r = find_augments(args->augment, in, err);
 	if (r == 0 && args->levers)
 		r = advise_levers_read(args->levers, &in->opts.fabric.levers, err);
 	if (r == 0)
 		r = replay_cluster_parse(args->cluster, &in->cluster, err);
+	if (r == 0 && args->memory)
+		r = replay_cluster_set_memory(&in->cluster, args->memory, err);
+	if (r == 0 && args->inside)
+		r = find_inside(args->inside, &in->cluster.cluster, err);
 	in->opts.cluster = in->cluster.cluster;
 	if (r == 0)
 		r = check_sets(args, in, err);
@@ -299,14 +406,19 @@ replay_inputs_read(const struct replay_args *args, const char *path,
 	if (r == 0 && args->samples)
 		r = load_samples(args->samples, in, err);
 	if (r == 0 && args->apps)
-		r = apps_read(args->apps, &in->apps, &in->opts.n_apps, err);
-	in->opts.apps = in->apps;
+		r = load_apps(args->apps, in, err);
 	if (r == 0)
 		r = load_jobs(args, path, &in->list, err);
+	if (r == 0 && args->memory)
+		fit_memory(args, path, in);
+	if (r == 0)
+		in->n_too_large = joblist_drop_above(&in->list,
+						     replay_cluster_most(&in->cluster));
+	/* Speeds are by job, so no job is left out after them. */
 	if (r == 0)
 		r = load_speeds(args, path, in, err);
 	if (r == 0)
-		r = drop_jobs(path, in, err);
+		r = report_dropped(path, in, err);
 	if (r == 0 && args->fabric)
 		r = load_fabric(args, path, in, err);
 	if (r < 0)
@@ -321,6 +433,6 @@ replay_inputs_fini(struct replay_inputs *inputs)
 	replay_speeds_fini(&inputs->speeds);
 	joblist_fini(&inputs->list);
 	replay_fabric_fini(&inputs->fabric);
-	apps_free(inputs->apps, inputs->opts.n_apps);
+	apps_free(inputs->apps, inputs->n_apps);
 	free(inputs->samples);
 }

@@ -12,22 +12,29 @@
 
 struct err;
 
-#define REPLAY_MAX_POLICIES 32
+#define REPLAY_MAX_POLICIES 64
 
 /* Options as given; texts are borrowed, NULL: not given. */
 struct replay_args {
-	const char *policies, *cluster, *place, *semantics, *format, *csv, *samples;
+	const char *policies, *cluster, *inside, *memory, *place, *semantics, *format,
+		*csv, *samples;
 	const char *fabric, *models, *augment, *levers, *throughputs, *apps, *progress;
 	struct cli_list sets;
-	double until_s, round_s, restart_s, jitter, moves_per_hour, move_cost_s;
+	double until_s, round_s, restart_s, resize_s, migrate_s;
+	double jitter, moves_per_hour, move_cost_s, memory_factor;
 	int64_t seed, model_gpus, iterations;
 	bool json, measure;
 };
+
+#define REPLAY_MAX_AUGMENTS 16
 
 /* Must not move: 'opts' refers to the rest. */
 struct replay_inputs {
 	const struct policy_spec *specs[REPLAY_MAX_POLICIES];
 	size_t n_specs;
+	/* Each policy runs with each of them; one without a fabric. */
+	enum fabric_augment augments[REPLAY_MAX_AUGMENTS];
+	size_t n_augments;
 	struct joblist list; /* Jobs that can run. */
 	size_t n_too_large;  /* Jobs with more GPUs than the cluster: left out. */
 	struct replay_opts opts;
@@ -35,7 +42,8 @@ struct replay_inputs {
 	struct replay_cluster cluster;
 	struct replay_speeds speeds;
 	struct replay_fabric fabric;
-	struct app *apps; /* opts.n_apps of them. */
+	struct app *apps; /* opts.n_apps of them, for each named type. */
+	size_t n_apps;
 	double *samples;
 };
 

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "lib/base/jsonw.h"
 #include "lib/base/table.h"
@@ -16,33 +17,89 @@ cell(struct table *t, double value, const char *unit)
 		table_cell(t, "%.*f%s", *unit ? 1 : 2, value, unit);
 }
 
-void
-replay_report_table(const struct replay_report *report, FILE *out)
+/* Of the table. */
+enum {
+	POLICY,
+	PLACE,
+	AUGMENT,
+	DONE,
+	MEAN,
+	MEDIAN,
+	P99,
+	MAKESPAN,
+	PREEMPTED,
+	MOVED,
+	GPUS,
+	USERS,
+	JOBS,
+	EVENTS,
+	WALL,
+	N_COLUMNS
+};
+
+static bool
+has_users(const struct joblist *list)
 {
-	static const char *const headings[] = { "POLICY",      "PLACE",      "%DONE",
-						"%MEAN s",     "%MEDIAN s",  "%P99 s",
-						"%MAKESPAN s", "%PREEMPTED", "%GPUS",
-						"%EVENTS",     "%WALL s",    NULL };
-	struct table t;
+	for (size_t i = 0; i < list->n; i++)
+		if (list->jobs[i].user != POL_NONE)
+			return true;
+	return false;
+}
 
-	table_init(&t, headings);
-	for (size_t i = 0; i < report->n; i++) {
-		const struct replay *r = &report->replays[i];
+void
+replay_report_begin(struct table *ret_table, size_t policy_width,
+		    const struct joblist *list, bool has_fabric)
+{
+	static const char *const headings[N_COLUMNS + 1] = {
+		"POLICY",    "PLACE",  "AUGMENT",     "%DONE",      "%MEAN s",
+		"%MEDIAN s", "%P99 s", "%MAKESPAN s", "%PREEMPTED", "%MOVED",
+		"%GPUS",     "%USERS", "%JOBS",       "%EVENTS",    "%WALL s"
+	};
 
-		table_cell(&t, "%s", r->spec->name);
-		table_cell(&t, "%s", r->place ? r->place : "-");
-		table_cell(&t, "%" PRIu64 "/%zu", r->n_done, report->list->n);
-		cell(&t, r->mean_s, "");
-		cell(&t, r->median_s, "");
-		cell(&t, r->p99_s, "");
-		cell(&t, r->makespan_s, "");
-		table_cell(&t, "%" PRIu64, r->counts.n_preemptions);
-		cell(&t, 100 * r->gpu_share, " %");
-		table_cell(&t, "%" PRIu64, r->counts.n_events);
-		cell(&t, r->wall_s, "");
-	}
-	table_print(&t, out);
-	table_fini(&t);
+	table_init(ret_table, headings);
+	ret_table->is_hidden[AUGMENT] = !has_fabric;
+	ret_table->is_hidden[USERS] = ret_table->is_hidden[JOBS] = !has_users(list);
+	table_reserve(ret_table, POLICY, policy_width);
+	table_reserve(ret_table, PLACE, strlen("best-fit"));
+	table_reserve(ret_table, AUGMENT, strlen("cassini-once"));
+	table_reserve(ret_table, DONE,
+		      (size_t)snprintf(NULL, 0, "%zu/%zu", list->n, list->n));
+	/* Some months. */
+	for (size_t i = MEAN; i <= P99; i++)
+		table_reserve(ret_table, i, strlen("1000000.00"));
+	table_reserve(ret_table, MAKESPAN, strlen("10000000.00"));
+}
+
+void
+replay_report_row(struct table *t, const struct replay *r, size_t n_jobs)
+{
+	table_cell(t, "%s", r->spec->name);
+	table_cell(t, "%s", r->place ? r->place : "-");
+	table_cell(t, "%s", r->augment ? r->augment : "-");
+	table_cell(t, "%" PRIu64 "/%zu", r->n_done, n_jobs);
+	cell(t, r->mean_s, "");
+	cell(t, r->median_s, "");
+	cell(t, r->p99_s, "");
+	cell(t, r->makespan_s, "");
+	table_cell(t, "%" PRIu64, r->counts.n_preemptions);
+	table_cell(t, "%" PRIu64, r->counts.n_migrations);
+	cell(t, 100 * r->gpu_share, " %");
+	cell(t, r->fairness.n_users ? r->fairness.user_least : NAN, "");
+	cell(t, r->fairness.n_users ? r->fairness.job_mean : NAN, "");
+	table_cell(t, "%" PRIu64, r->counts.n_events);
+	cell(t, r->wall_s, "");
+}
+
+static void
+put_fairness(const struct fairness *fairness, struct jsonw *w)
+{
+	jsonw_object(w, "fairness");
+	jsonw_int(w, "n_users", fairness->n_users);
+	jsonw_num(w, "user_least", fairness->user_least);
+	jsonw_num(w, "user_mean", fairness->user_mean);
+	jsonw_num(w, "job_least", fairness->job_least);
+	jsonw_num(w, "job_mean", fairness->job_mean);
+	jsonw_end(w);
 }
 
 static void
@@ -89,6 +146,8 @@ put_policy(const struct replay *r, bool has_times, struct jsonw *w)
 	jsonw_object(w, NULL);
 	jsonw_str(w, "policy", r->spec->name);
 	jsonw_str(w, "place", r->place);
+	jsonw_str(w, "augment", r->augment);
+	jsonw_bool(w, "interrupted", r->was_interrupted);
 	jsonw_int(w, "n_done", (int64_t)r->n_done);
 	jsonw_int(w, "n_begun", (int64_t)r->n_begun);
 	jsonw_num(w, "mean_s", r->mean_s);
@@ -103,7 +162,9 @@ put_policy(const struct replay *r, bool has_times, struct jsonw *w)
 	jsonw_int(w, "n_events", (int64_t)r->counts.n_events);
 	jsonw_int(w, "n_decisions", (int64_t)r->counts.n_decisions);
 	jsonw_num(w, "wall_s", r->wall_s);
-	if (r->has_fabric)
+	if (r->fairness.n_users)
+		put_fairness(&r->fairness, w);
+	if (r->augment)
 		put_fabric(&r->fabric, r->counts.n_augmented, w);
 	if (has_times)
 		put_times(&r->times, w);
@@ -123,6 +184,7 @@ replay_report_json(const struct replay_report *report, FILE *out)
 	jsonw_str(&w, "semantics", report->semantics);
 	jsonw_num(&w, "origin_s", list->origin_s);
 	jsonw_int(&w, "n_jobs", (int64_t)list->n);
+	jsonw_bool(&w, "interrupted", report->was_interrupted);
 	jsonw_object(&w, "left_out");
 	jsonw_int(&w, "malformed", (int64_t)list->counts.malformed);
 	jsonw_int(&w, "no_gpus", (int64_t)list->counts.no_gpus);
@@ -152,9 +214,12 @@ put_jobs(const void *ctx, FILE *out)
 {
 	const struct replay_report *report = ctx;
 	const struct joblist *list = report->list;
+	bool has_fabric = report->n && report->replays[0].augment;
 
-	fprintf(out, "policy,job_id,num_gpus,submit_s,start_s,end_s,jct_s,executed_s,"
-		     "starts,preempted\n");
+	fprintf(out,
+		"policy,job_id,num_gpus,submit_s,start_s,end_s,jct_s,executed_s,"
+		"starts,preempted%s\n",
+		has_fabric ? ",augment" : "");
 	for (size_t p = 0; p < report->n; p++) {
 		for (size_t i = 0; i < list->n; i++) {
 			const struct cluster_result *r = &report->replays[p].results[i];
@@ -167,7 +232,10 @@ put_jobs(const void *ctx, FILE *out)
 			put_number(out, r->end_s);
 			put_number(out, r->end_s - list->jobs[i].submit_s);
 			put_number(out, r->executed_s);
-			fprintf(out, ",%u,%u\n", r->n_starts, r->n_preempted);
+			fprintf(out, ",%u,%u", r->n_starts, r->n_preempted);
+			if (has_fabric)
+				fprintf(out, ",%s", report->replays[p].augment);
+			putc('\n', out);
 		}
 	}
 }

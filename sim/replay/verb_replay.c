@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/alloc.h"
 #include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/table.h"
 #include "sim/replay/replay_inputs.h"
 #include "sim/replay/replay_report.h"
 #include "sim/report/watch.h"
@@ -17,25 +20,74 @@
 
 /* ---- Running --------------------------------------------------------------------- */
 
-static int
-replay_all(const struct replay_inputs *inputs, const char *progress,
-	   struct replay *ret_replayings, size_t *ret_n, struct err *err)
+/* What is printed while policies run. */
+struct session {
+	const struct replay_args *args;
+	struct replay_inputs inputs;
+	struct replay_report report;
+	struct replay *replays; /* Of the report; owned. */
+	struct table table; /* Rows as they are ready, unless JSON or CSV follows. */
+	bool has_table;
+};
+
+static size_t
+policy_width(const struct replay_inputs *inputs)
 {
+	size_t width = 0;
+
+	for (size_t i = 0; i < inputs->n_specs; i++) {
+		size_t n = strlen(inputs->specs[i]->name);
+
+		width = n > width ? n : width;
+	}
+	return width;
+}
+
+/* Runs one policy; its progress and the estimate of the time left are its own. */
+static int
+replay_one(struct session *s, size_t i, struct err *err)
+{
+	const struct replay_inputs *inputs = &s->inputs;
+	size_t n = inputs->n_specs * inputs->n_augments;
+	const struct policy_spec *spec = inputs->specs[i / inputs->n_augments];
 	struct replay_opts opts = inputs->opts;
-	size_t n = inputs->n_specs;
 	struct watch watch;
+	char what[96];
+	int r;
+
+	opts.fabric.augment = inputs->augments[i % inputs->n_augments];
+	snprintf(what, sizeof what, "%s%s%s, %zu of %zu", spec->name,
+		 opts.topo ? " " : "",
+		 opts.topo ? fabric_augment_names[opts.fabric.augment] : "", i + 1, n);
+	watch_init(&watch, 1, s->args->progress);
+	watch_name(&watch, what);
+	opts.ctx = &watch;
+	opts.go_on = watch_go_on;
+	r = replay_run(&inputs->list, spec, &opts, &s->replays[i], err);
+	watch_end(&watch, r == 0);
+	return r;
+}
+
+/* A row for each policy and augmentation, as soon as it is known. */
+static int
+replay_all(struct session *s, struct err *err)
+{
+	size_t n = s->inputs.n_specs * s->inputs.n_augments;
 	int r = 0;
 
 	watch_catch_interrupts();
-	watch_init(&watch, n, progress);
-	opts.ctx = &watch;
-	opts.go_on = watch_go_on;
-	for (watch.i = 0; r == 0 && watch.i < n; watch.i++) {
-		r = replay_run(&inputs->list, inputs->specs[watch.i], &opts,
-			       &ret_replayings[watch.i], err);
-		*ret_n += r == 0;
+	for (size_t i = 0; r == 0 && i < n && !watch_is_interrupted(); i++) {
+		r = replay_one(s, i, err);
+		if (r < 0)
+			break;
+		s->report.n++;
+		if (!s->has_table)
+			continue;
+		replay_report_row(&s->table, &s->replays[i], s->inputs.list.n);
+		table_print_new(&s->table, stdout);
+		fflush(stdout);
 	}
-	watch_end(&watch, r == 0);
+	s->report.was_interrupted = watch_is_interrupted();
 	return r;
 }
 
@@ -46,68 +98,111 @@ report_unfinished(const char *path, const struct replay_inputs *inputs,
 {
 	size_t n = inputs->list.n;
 
-	if (replay->n_done < n && !(inputs->opts.until_s < INFINITY))
-		fprintf(stderr,
-			"antiphase-sim: %s: jobs that %s did not complete: %zu\n", path,
-			replay->spec->name, n - (size_t)replay->n_done);
+	if (replay->n_done < n && !(inputs->opts.until_s < INFINITY) &&
+	    !replay->was_interrupted)
+		fprintf(stderr, "%s: %s: jobs that %s did not complete: %zu\n",
+			log_program(), path, replay->spec->name,
+			n - (size_t)replay->n_done);
+}
+
+/* Results of some policies depend on a cost that was not given. */
+static void
+report_free_restarts(const struct session *s)
+{
+	const struct policy_spec *last = NULL;
+
+	for (size_t i = 0; i < s->report.n; i++) {
+		const struct replay *replay = &s->replays[i];
+
+		if (replay->spec == last ||
+		    !replay_restarts_freely(replay, &s->inputs.opts))
+			continue;
+		fprintf(stderr, "%s%s%s", last ? "" : log_program(), last ? ", " : ": ",
+			replay->spec->name);
+		last = replay->spec;
+	}
+	if (last)
+		fprintf(stderr, ": jobs that were preempted or moved lost no time; "
+				"--restart sets the cost\n");
 }
 
 static int
-report_all(const struct replay_args *args, const struct replay_report *report,
-	   const char *command, struct err *err)
+report_all(const struct session *s, const char *command, struct err *err)
 {
+	const struct replay_args *args = s->args;
 	char seed[24];
 	const struct provenance provenance = {
 		.version = cli_version(),
 		.command = command,
-		.scenario = report->path,
+		.scenario = s->report.path,
 		.seeds = seed,
 	};
 
 	snprintf(seed, sizeof seed, "%lld", (long long)args->seed);
 	if (args->csv) {
-		int r = replay_report_csv(report, args->csv, &provenance, err);
+		int r = replay_report_csv(&s->report, args->csv, &provenance, err);
 
 		if (r < 0)
 			return r;
 	}
 	if (args->json)
-		replay_report_json(report, stdout);
-	else if (!args->csv || strcmp(args->csv, "-"))
-		replay_report_table(report, stdout);
+		replay_report_json(&s->report, stdout);
+	else if (s->has_table && args->fabric)
+		printf("Jobs that share links of the fabric slow each other down "
+		       "(%s).\n",
+		       args->fabric);
 	return 0;
+}
+
+static void
+session_fini(struct session *s)
+{
+	for (size_t i = 0; i < s->report.n; i++)
+		replay_fini(&s->replays[i]);
+	free(s->replays);
+	if (s->has_table)
+		table_fini(&s->table);
+	replay_inputs_fini(&s->inputs);
 }
 
 static int
 replay(const struct replay_args *args, const char *path, const char *command)
 {
-	struct replay replays[REPLAY_MAX_POLICIES] = { 0 };
-	struct replay_inputs inputs;
-	struct replay_report report = { .path = path,
-					.cluster = args->cluster,
-					.semantics = args->semantics,
-					.list = &inputs.list,
-					.has_times = args->measure,
-					.replays = replays };
+	struct session s = { .args = args };
 	struct err err = { 0 };
-	int r = replay_inputs_read(args, path, &inputs, &err);
+	int r = replay_inputs_read(args, path, &s.inputs, &err);
+	size_t n = s.inputs.n_specs * s.inputs.n_augments;
+	bool was_interrupted;
 
 	if (r < 0)
 		return cli_fail(r, &err);
-	report.n_too_large = inputs.n_too_large;
-	r = replay_all(&inputs, args->progress, replays, &report.n, &err);
-	for (size_t i = 0; r == 0 && i < report.n; i++)
-		report_unfinished(path, &inputs, &replays[i]);
+	s.replays = xcalloc(n, sizeof *s.replays);
+	s.report = (struct replay_report){ .path = path,
+					   .cluster = args->cluster,
+					   .semantics = args->semantics,
+					   .list = &s.inputs.list,
+					   .n_too_large = s.inputs.n_too_large,
+					   .has_times = args->measure,
+					   .replays = s.replays };
+	s.has_table = !args->json && !(args->csv && strcmp(args->csv, "-") == 0);
+	if (s.has_table)
+		replay_report_begin(&s.table, policy_width(&s.inputs), &s.inputs.list,
+				    args->fabric != NULL);
+	r = replay_all(&s, &err);
+	for (size_t i = 0; r == 0 && i < s.report.n; i++)
+		report_unfinished(path, &s.inputs, &s.replays[i]);
 	if (r == 0)
-		r = report_all(args, &report, command, &err);
-	for (size_t i = 0; i < report.n; i++)
-		replay_fini(&replays[i]);
-	replay_inputs_fini(&inputs);
-	if (r == -ECANCELED) {
-		fprintf(stderr, "antiphase-sim: interrupted\n");
-		return CLI_INTERRUPTED;
-	}
-	return r < 0 ? cli_fail(r, &err) : cli_finish(CLI_OK);
+		r = report_all(&s, command, &err);
+	if (r == 0)
+		report_free_restarts(&s);
+	was_interrupted = s.report.was_interrupted;
+	if (was_interrupted && r == 0)
+		fprintf(stderr, "%s: interrupted in run %zu of %zu\n", log_program(),
+			s.report.n, n);
+	session_fini(&s);
+	if (r < 0)
+		return cli_fail(r, &err);
+	return was_interrupted ? CLI_INTERRUPTED : cli_finish(CLI_OK);
 }
 
 /* Why options contradict one another, or NULL. */
@@ -115,6 +210,7 @@ static const char *
 contradiction(const struct replay_args *args)
 {
 	bool is_plain = strcmp(args->semantics, "plain") == 0;
+	bool is_sia = strcmp(args->semantics, "sia") == 0;
 
 	if (!args->policies || !args->cluster)
 		return "needs --policy and --cluster";
@@ -124,8 +220,20 @@ contradiction(const struct replay_args *args)
 		return "--throughputs excludes --fabric and needs --semantics plain";
 	if (args->fabric && !is_plain)
 		return "--fabric needs --semantics plain";
-	if (args->apps && (args->fabric || args->throughputs || !is_plain))
-		return "--apps excludes --fabric, --throughputs and --semantics";
+	if (args->inside && (args->fabric || args->apps || !is_plain))
+		return "--inside excludes --fabric and --apps, and needs --semantics "
+		       "plain";
+	if (args->apps && (args->fabric || args->throughputs || !(is_plain || is_sia)))
+		return "--apps excludes --fabric, --throughputs, and --semantics other "
+		       "than sia";
+	if (is_sia && !args->apps)
+		return "--semantics sia needs --apps";
+	if (args->memory_factor != 1 && !args->memory)
+		return "--memory-factor needs --memory";
+	if (args->apps && args->memory)
+		return "--apps and --memory exclude each other";
+	if (args->apps && !(isnan(args->resize_s) && isnan(args->migrate_s)))
+		return "--apps has the cost --restart only, not --resize or --migrate";
 	if ((args->moves_per_hour > 0 || args->move_cost_s > 0) &&
 	    !(args->levers && strstr(args->levers, "move")))
 		return "--moves-per-hour and --move-cost need --levers with move";
@@ -146,6 +254,9 @@ run_replay(int argc, char **argv)
 				    .until_s = INFINITY,
 				    .round_s = NAN,
 				    .restart_s = NAN,
+				    .resize_s = NAN,
+				    .migrate_s = NAN,
+				    .memory_factor = 1,
 				    .seed = 1 };
 	const struct cli_opt opts[] = {
 		CLI_OPT("policy", 'p', CLI_STR, &args.policies, "NAME[,NAME...]",
@@ -153,6 +264,17 @@ run_replay(int argc, char **argv)
 		CLI_OPT("cluster", 'c', CLI_STR, &args.cluster, "NODESxGPUS",
 			"the cluster: 8x8; 64x8/16 with 16 nodes per rack; "
 			"2x4:v100,2x4:k80 with two types of GPUs"),
+		CLI_OPT("memory", 0, CLI_STR, &args.memory, "GIB[/GIB]",
+			"memory of a GPU, and of a node for each of its GPUs; by type, "
+			"separated by commas (default: without limit)"),
+		CLI_OPT("memory-factor", 0, CLI_NUM, &args.memory_factor, "FACTOR",
+			"of the GPU memory of all jobs: compressed activations, as in "
+			"Comet, need less",
+			.min = 1e-3, .max = 1e3),
+		CLI_OPT("inside", 0, CLI_STR, &args.inside, "NAME",
+			"how the GPUs of a node are linked, for policies that choose "
+			"single GPUs: dgx-v, dgx-p, summit, torus, cube-mesh-16, "
+			"power8"),
 		CLI_OPT("throughputs", 0, CLI_STR, &args.throughputs, "FILE",
 			"table of steps per second, by model and GPU type, in Gavel's "
 			"format"),
@@ -183,7 +305,7 @@ run_replay(int argc, char **argv)
 		CLI_OPT("apps", 0, CLI_STR, &args.apps, "FOLDER",
 			"measured applications that jobs train, in the format of "
 			"Pollux's simulator; also FILE.tar.xz:FOLDER"),
-		CLI_OPT("augment", 0, CLI_WORDS, &args.augment, "NAME",
+		CLI_OPT("augment", 0, CLI_STR, &args.augment, "NAME[,NAME...]",
 			"what breaks ties between equally good plans and shifts jobs; "
 			"cassini-once: delays jobs only once; dedicated: no contention; "
 			"spray: perfect balance; crux, crux-paths, monkeytree, mltcp, "
@@ -214,6 +336,14 @@ run_replay(int argc, char **argv)
 			.min = 1e-3, .max = 1e9),
 		CLI_OPT("restart", 0, CLI_NUM, &args.restart_s, "SECONDS",
 			"cost of a start after a stop, instead of the policy's",
+			.min = 0, .max = 1e9),
+		CLI_OPT("resize", 0, CLI_NUM, &args.resize_s, "SECONDS",
+			"cost of another number of GPUs for a running job (default: as "
+			"a restart)",
+			.min = 0, .max = 1e9),
+		CLI_OPT("migrate", 0, CLI_NUM, &args.migrate_s, "SECONDS",
+			"cost of a policy's move of a running job to other GPUs "
+			"(default: as a restart)",
 			.min = 0, .max = 1e9),
 		CLI_OPT("seed", 's', CLI_INT, &args.seed, "N",
 			"seed of random policies, recipes and phases", .min = 0,

@@ -37,6 +37,12 @@ watch_init(struct watch *watch, size_t n, const char *progress)
 		      "simulating", clk_monotonic_ns());
 }
 
+void
+watch_name(struct watch *watch, const char *what)
+{
+	watch->progress.what = what;
+}
+
 bool
 watch_go_on(void *ctx, double frac)
 {

@@ -25,6 +25,8 @@ void watch_init(struct watch *watch, size_t n, const char *progress);
  * interrupted.
  */
 bool watch_go_on(void *watch, double frac);
+/* Names the run in the display: "themis, 2 of 3".  Borrows 'what'. */
+void watch_name(struct watch *watch, const char *what);
 /* 'is_done': no run failed. */
 void watch_end(struct watch *watch, bool is_done);
 

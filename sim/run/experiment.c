@@ -13,6 +13,8 @@
 #include "scheduler/core/control/steer_sim.h"
 #include "sim/baselines/mltcp.h"
 #include "sim/run/isolated.h"
+#include "sim/run/link_events.h"
+#include "sim/run/run_series.h"
 #include "sim/run/steering.h"
 #include "topology/topo.h"
 
@@ -35,7 +37,9 @@ struct track {
 struct runner {
 	const struct experiment_opts *opts;
 	struct engine *engine;
-	struct steer_sim *steered; /* NULL: no job is steered. */
+	struct steer_sim *steered;  /* NULL: no job is steered. */
+	struct run_series *series;  /* NULL: none. */
+	struct link_events *events; /* NULL: none. */
 	struct track *tracks;
 	size_t n_jobs;
 	uint64_t max_counted;      /* Per job, warm-up included. */
@@ -43,6 +47,7 @@ struct runner {
 	uint64_t n_seen;           /* All iterations. */
 	size_t n_pending;
 	const struct sim_plan *plan;
+	const struct workload *workload;
 	int64_t ticked_ns;  /* The last tick. */
 	int64_t starved_ns; /* The run ends then; see experiment.h. */
 	bool was_interrupted;
@@ -116,15 +121,15 @@ wait_ns(void *ctx, uint32_t job, uint64_t iteration, uint32_t segment, double no
 	return steer_sim_wait_ns(r->steered, job, iteration, segment, now_ns);
 }
 
-/* All sending segments of a job have the same flows: see routed_job_add(). */
 static void
 on_sent(void *ctx, uint32_t job, uint32_t flow, double start_ns, double end_ns,
 	double rate_bps, double ecn_packets)
 {
 	struct runner *r = ctx;
-	uint32_t n_flows = (uint32_t)r->plan->jobs[job].routed.flows.n;
 
-	r->opts->on_sent(r->opts->ctx, job, flow % n_flows, start_ns, end_ns, rate_bps,
+	flow = routed_job_flow(&r->workload->jobs[job], &r->plan->jobs[job].routed,
+			       flow);
+	r->opts->on_sent(r->opts->ctx, job, flow, start_ns, end_ns, rate_bps,
 			 ecn_packets);
 }
 
@@ -290,29 +295,40 @@ tick(struct runner *r, int64_t now_ns)
 		r->was_interrupted = true;
 }
 
+/* The end of the next tick, step of the series, or the next event, but not after 'until_ns'. */
+static int64_t
+next_stop_ns(const struct runner *r, int64_t until_ns)
+{
+	int64_t tick_ns = r->opts->tick_ns, next_ns = until_ns;
+
+	if (tick_ns && r->ticked_ns + tick_ns < next_ns)
+		next_ns = r->ticked_ns + tick_ns;
+	if (r->series && run_series_next_ns(r->series) < next_ns)
+		next_ns = run_series_next_ns(r->series);
+	if (link_events_next_ns(r->events) < next_ns)
+		next_ns = link_events_next_ns(r->events);
+	return next_ns;
+}
+
 /*
- * As engine_run(), tick by tick.  Also ends when no event is left; the engine's time
- * is then earlier.
+ * As engine_run(), tick by tick and step by step.  Also ends when no event is left; the
+ * engine's time is then earlier.
  */
 static void
 run_until(struct runner *r, int64_t until_ns)
 {
-	int64_t tick_ns = r->opts->tick_ns;
-
-	if (!tick_ns) {
-		engine_run(r->engine, until_ns);
-		return;
-	}
 	while (!r->was_interrupted) {
-		int64_t next_ns = r->ticked_ns + tick_ns;
+		int64_t next_ns;
 
-		if (next_ns > until_ns)
-			next_ns = until_ns;
+		link_events_apply(r->events, r->engine);
+		next_ns = next_stop_ns(r, until_ns);
 		engine_run(r->engine, next_ns);
 		if (engine_now_ns(r->engine) < (double)next_ns ||
 		    (r->opts->iterations && !r->n_pending))
 			return;
-		if (next_ns == r->ticked_ns + tick_ns)
+		if (r->series && next_ns == run_series_next_ns(r->series))
+			run_series_note(r->series, r->engine);
+		if (r->opts->tick_ns && next_ns == r->ticked_ns + r->opts->tick_ns)
 			tick(r, next_ns);
 		if (next_ns == until_ns)
 			return;
@@ -386,6 +402,7 @@ fill_job(struct runner *r, size_t j, const struct work_job *work,
 	if (job->active_ns > 0)
 		job->corrections_per_min =
 			(double)stats.n_corrections * 60e9 / job->active_ns;
+	job->path_wait_ns = link_events_waited_ns(r->events, j, now_ns);
 	job->packets = stats.packets;
 	job->ecn_packets = stats.ecn_packets;
 	if (stats.n_iterations)
@@ -402,9 +419,10 @@ fill_links(const struct runner *r, const struct sim_plan *plan, const struct top
 
 	for (size_t j = 0; j < plan->n; j++)
 		for (size_t i = 0; i < plan->jobs[j].routed.footprint.n; i++)
-			n_used += n_jobs[plan->jobs[j]
-						 .routed.footprint.entries[i]
-						 .link]++ == 0;
+			n_jobs[plan->jobs[j].routed.footprint.entries[i].link]++;
+	link_events_count_jobs(r->events, n_jobs);
+	for (uint32_t l = 0; l < n; l++)
+		n_used += n_jobs[l] > 0;
 	experiment->links = xcalloc(n_used + 1, sizeof *experiment->links);
 	for (uint32_t l = 0; l < n; l++) {
 		struct experiment_link *link = &experiment->links[experiment->n_links];
@@ -419,6 +437,63 @@ fill_links(const struct runner *r, const struct sim_plan *plan, const struct top
 	free(n_jobs);
 }
 
+/* The mean of the job's iterations within [from_ns, to_ns]; 0: there is none. */
+static double
+mean_between(const struct experiment_job *job, double from_ns, double to_ns)
+{
+	double sum_ns = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < job->n; i++) {
+		double start_ns = job->start_ns[i];
+
+		if (start_ns < from_ns || start_ns + job->iteration_ns[i] > to_ns)
+			continue;
+		sum_ns += job->iteration_ns[i];
+		n++;
+	}
+	return n ? sum_ns / (double)n : 0;
+}
+
+static void
+fill_events(const struct runner *r, const struct scenario *scenario,
+	    struct experiment *experiment)
+{
+	size_t n;
+	const struct link_event *events = link_events_all(r->events, &n);
+
+	experiment->events = xcalloc(n + 1, sizeof *experiment->events);
+	experiment->n_events = n;
+	for (size_t i = 0; i < n; i++) {
+		struct experiment_event *event = &experiment->events[i];
+		double before_ns = 0, at_ns, after_ns = INFINITY;
+
+		event->event = &scenario->events[events[i].number];
+		event->has_happened = events[i].has_happened;
+		event->n_moved = events[i].n_moved;
+		event->spans = xcalloc(r->n_jobs + 1, sizeof *event->spans);
+		at_ns = (double)event->event->time_ns;
+		/* Events at the same time are one change. */
+		for (size_t k = 0; k < n; k++) {
+			double ns = (double)scenario->events[events[k].number].time_ns;
+
+			if (ns < at_ns)
+				before_ns = ns;
+			if (ns > at_ns)
+				after_ns = fmin(after_ns, ns);
+		}
+		for (size_t j = 0; j < r->n_jobs && event->has_happened; j++) {
+			const struct experiment_job *job = &experiment->jobs[j];
+
+			event->spans[j] = (struct experiment_span){
+				mean_between(job, before_ns, at_ns),
+				mean_between(job, at_ns, after_ns),
+				events[i].is_waiting[j],
+			};
+		}
+	}
+}
+
 static void
 runner_fini(struct runner *r)
 {
@@ -429,6 +504,8 @@ runner_fini(struct runner *r)
 	free(r->tracks);
 	engine_free(r->engine);
 	steer_sim_free(r->steered);
+	run_series_free(r->series);
+	link_events_free(r->events);
 }
 
 int
@@ -436,18 +513,24 @@ experiment_run(const struct scenario *scenario, const struct sim_plan *plan,
 	       const struct topo *topo, const struct experiment_opts *opts,
 	       struct experiment *ret_experiment)
 {
-	struct runner r = { .opts = opts, .n_jobs = plan->n, .plan = plan };
+	struct runner r = { .opts = opts,
+			    .n_jobs = plan->n,
+			    .plan = plan,
+			    .workload = &scenario->workload };
 	struct experiment experiment = { .n_jobs = plan->n };
 	int error;
 
 	r.max_counted = opts->iterations ? opts->iterations : EXPERIMENT_MAX_ITERATIONS;
 	r.tracks = xcalloc(plan->n + 1, sizeof *r.tracks);
 	set_targets(&r, &scenario->workload, plan);
+	if (opts->with_series)
+		r.series = run_series_new(plan, topo);
 	r.steered = steering_make(&scenario->workload, plan, topo, opts->seed);
 	r.engine = make_engine(topo, opts, &r);
 	error = add_jobs(&r, scenario, plan);
 	if (error < 0)
 		goto out;
+	r.events = link_events_new(scenario, plan, topo);
 	run(&r, &scenario->workload);
 	experiment.simulated_ns = engine_now_ns(r.engine);
 	experiment.was_interrupted = r.was_interrupted;
@@ -457,6 +540,11 @@ experiment_run(const struct scenario *scenario, const struct sim_plan *plan,
 			fill_job(&r, j, &scenario->workload.jobs[j],
 				 &experiment.jobs[j]);
 	fill_links(&r, plan, topo, &experiment);
+	fill_events(&r, scenario, &experiment);
+	if (r.series)
+		run_series_end(r.series, r.engine, &experiment);
+	experiment.series = r.series;
+	r.series = NULL;
 	error = isolated_fill(scenario, plan, topo, opts, &experiment);
 	if (error < 0)
 		experiment_fini(&experiment);
@@ -475,7 +563,11 @@ experiment_fini(struct experiment *experiment)
 		free(experiment->jobs[j].start_ns);
 	}
 	free(experiment->jobs);
+	for (size_t i = 0; i < experiment->n_events; i++)
+		free(experiment->events[i].spans);
+	free(experiment->events);
 	free(experiment->links);
+	run_series_free(experiment->series);
 	*experiment = (struct experiment){ 0 };
 }
 

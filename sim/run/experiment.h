@@ -42,6 +42,7 @@ struct experiment_opts {
 	int64_t duration_ns;        /* ENGINE_NEVER: not limited. */
 	bool random_phases;
 	double mtu_bytes; /* 0: the engine's default. */
+	bool with_series; /* Fill 'series' of the results. */
 	/* All may be NULL. */
 	void *ctx;
 	/* Called regularly with the fraction done; false ends the run. */
@@ -75,6 +76,7 @@ struct experiment_job {
 	double completion_ns; /* From arrival to end; negative: not ended. */
 	uint64_t n_corrections;
 	double corrections_per_min;
+	double path_wait_ns; /* Time in which a flow had no path: link_events.h. */
 	double packets, ecn_packets;
 	double ecn_per_iteration; /* Estimated marks over all its iterations. */
 };
@@ -85,11 +87,31 @@ struct experiment_link {
 	struct engine_link_stats stats;
 };
 
+/* One event of the scenario, and a job's iterations before and after it. */
+struct experiment_span {
+	/*
+	 * Means of the counted iterations that lie between the event before and this one,
+	 * and between this one and the next; 0: there is none.
+	 */
+	double before_ns, after_ns;
+	bool is_waiting; /* A flow has no path from then on. */
+};
+
+struct experiment_event {
+	const struct scenario_event *event; /* Borrowed from the scenario. */
+	bool has_happened;                  /* Before the run ended. */
+	uint32_t n_moved;                   /* See link_events.h. */
+	struct experiment_span *spans;      /* Owned.  By job. */
+};
+
 struct experiment {
 	struct experiment_job *jobs; /* Owned.  One a job of the workload. */
 	size_t n_jobs;
 	struct experiment_link *links; /* Owned.  Used by any job; ascending. */
 	size_t n_links;
+	struct experiment_event *events; /* Owned.  By time. */
+	size_t n_events;
+	struct run_series *series; /* Owned; or NULL. */
 	double simulated_ns;
 	bool was_interrupted;
 };

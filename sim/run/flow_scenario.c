@@ -353,12 +353,19 @@ flow_scenario_new_engine(const struct flow_scenario *scenario, uint64_t max_iter
 {
 	struct engine_config config = { .capacity_bps = scenario->capacity_bps,
 					.n_links = scenario->n_links };
+	bool *unmarked = xcalloc(scenario->n_links + 1, sizeof *unmarked);
 	struct engine *engine;
 	VEC(struct engine_flow) flows = VEC_EMPTY;
 
 	if (observer)
 		config.observer = *observer;
+	for (uint32_t f = 0; f < scenario->n_flows; f++)
+		if (scenario->flows[f].n_links)
+			unmarked[scenario->paths[scenario->flows[f].first_link]] = true;
+	config.measure_links = config.observer.on_sent != NULL;
+	config.unmarked = unmarked;
 	engine = engine_new(&config);
+	free(unmarked);
 	for (uint32_t j = 0; j < scenario->n_jobs; j++) {
 		const struct flow_scenario_job *spec = &scenario->jobs[j];
 		struct engine_segment segment = { .compute_ns = spec->compute_ns,

@@ -57,7 +57,9 @@ void flow_scenario_free(struct flow_scenario *scenario);
 
 /*
  * Returns a new engine with the scenario's links and jobs, in order, each job with at
- * most 'max_iterations' iterations (0: its own). Borrows nothing.
+ * most 'max_iterations' iterations (0: its own). Borrows nothing.  With the observer's
+ * 'on_sent' it measures links: the first link of a path, the host's own interface, marks
+ * nothing.
  */
 struct engine *flow_scenario_new_engine(const struct flow_scenario *scenario,
 					uint64_t max_iterations,

@@ -20,11 +20,19 @@
 #define TAIL_BYTES  4096
 #define COUNT_BYTES 96
 
-/* A job begins (+1) or ends (-1) to send over a link. */
+/* A segment of a job begins (+1) or ends (-1) to send over a link. */
 struct edge {
-	uint32_t link;
+	uint32_t link, job;
 	int32_t change;
 	int64_t at_ns;
+};
+
+/*
+ * Slices of a track may not overlap.  Where segments of a job do, each goes to the first
+ * of the job's lanes that is free; lane 0 is the job's own track.
+ */
+struct lanes {
+	VEC(int64_t) ends_ns; /* By lane: the end of its last slice. */
 };
 
 struct perfetto {
@@ -37,6 +45,7 @@ struct perfetto {
 	uint64_t n_left_out;
 	double cut_ns;          /* Time of the first omitted slice. */
 	VEC(struct edge) edges; /* Reported at their end, so not in order of time. */
+	struct lanes *lanes;    /* Owned.  By job. */
 	bool has_events;
 };
 
@@ -136,6 +145,7 @@ perfetto_new(FILE *out, const struct scenario *scenario, const struct sim_plan *
 	t->plan = plan;
 	t->topo = topo;
 	t->max_bytes = max_bytes > TAIL_BYTES ? max_bytes - TAIL_BYTES : 0;
+	t->lanes = xcalloc(plan->n + 1, sizeof *t->lanes);
 	choose_links(t, all_links);
 	t->n_bytes += (uint64_t)fprintf(out, "{\"traceEvents\": [");
 	name_all(t);
@@ -155,7 +165,7 @@ has_room(struct perfetto *t, double start_ns)
 
 /* Both ends are rounded, so that what follows on a track does not overlap. */
 static void
-put_slice(struct perfetto *t, uint32_t process, uint32_t job, const char *what,
+put_slice(struct perfetto *t, uint32_t process, uint32_t thread, const char *what,
 	  double start_ns, double end_ns, const char *argument, double value)
 {
 	int64_t start = llround(start_ns), length = llround(end_ns) - start;
@@ -166,8 +176,8 @@ put_slice(struct perfetto *t, uint32_t process, uint32_t job, const char *what,
 		"{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32
 		",\"ts\":%" PRId64 ".%03d,\"dur\":%" PRId64
 		".%03d,\"args\":{\"%s\":%.6g}}",
-		what, process, job + 1, start / 1000, (int)(start % 1000),
-		length / 1000, (int)(length % 1000), argument, value);
+		what, process, thread, start / 1000, (int)(start % 1000), length / 1000,
+		(int)(length % 1000), argument, value);
 }
 
 void
@@ -175,32 +185,65 @@ perfetto_iteration(struct perfetto *t, uint32_t job, uint64_t iteration,
 		   double start_ns, double end_ns)
 {
 	if (has_room(t, start_ns))
-		put_slice(t, JOBS_PROCESS, job, "iteration", start_ns, end_ns,
+		put_slice(t, JOBS_PROCESS, job + 1, "iteration", start_ns, end_ns,
 			  "iteration", (double)iteration);
+}
+
+/* The track of a slice on links; all slices of a job come in the order of their ends. */
+static uint32_t
+choose_lane(struct perfetto *t, uint32_t job, double start_ns, double end_ns)
+{
+	const struct footprint *footprint = &t->plan->jobs[job].routed.footprint;
+	uint32_t n_jobs = (uint32_t)t->plan->n, lane = 0, thread;
+	struct lanes *lanes = &t->lanes[job];
+
+	while (lane < lanes->ends_ns.n &&
+	       lanes->ends_ns.items[lane] > llround(start_ns))
+		lane++;
+	thread = lane * n_jobs + job + 1;
+	if (lane < lanes->ends_ns.n) {
+		lanes->ends_ns.items[lane] = llround(end_ns);
+		return thread;
+	}
+	vec_push(&lanes->ends_ns, llround(end_ns));
+	for (size_t i = 0; lane > 0 && i < footprint->n; i++)
+		if (t->is_shown[footprint->entries[i].link])
+			name_thread(t, LINKS_PROCESS + footprint->entries[i].link,
+				    thread, job_name(t, job));
+	return thread;
 }
 
 void
 perfetto_flows(struct perfetto *t, uint32_t job, uint32_t segment, double start_ns,
 	       double end_ns)
 {
-	const struct footprint *footprint = &t->plan->jobs[job].routed.footprint;
-	double bytes = t->scenario->workload.jobs[job].segments[segment].nic_bytes;
+	const struct work_job *work = &t->scenario->workload.jobs[job];
+	double bytes = work->segments[segment].nic_bytes;
 	double length_ns = end_ns - start_ns;
+	const struct routed_job *routed = &t->plan->jobs[job].routed;
+	const struct footprint *footprint = &routed->footprint;
+	struct footprint own = { .entries = NULL };
+	uint32_t thread = choose_lane(t, job, start_ns, end_ns);
 
+	if (routed->patterns) {
+		routed_job_segment_footprint(work, routed, segment, t->topo, &own);
+		footprint = &own;
+	}
 	for (size_t i = 0; i < footprint->n; i++) {
 		const struct footprint_entry *entry = &footprint->entries[i];
 		double gbps = length_ns > 0 ? entry->factor * bytes * 8 / length_ns : 0;
 
 		if (!t->is_shown[entry->link] || !has_room(t, start_ns))
 			continue;
-		put_slice(t, LINKS_PROCESS + entry->link, job, job_name(t, job),
+		put_slice(t, LINKS_PROCESS + entry->link, thread, job_name(t, job),
 			  start_ns, end_ns, "mean_gbps", gbps);
 		vec_push(&t->edges,
-			 ((struct edge){ entry->link, 1, llround(start_ns) }));
+			 ((struct edge){ entry->link, job, 1, llround(start_ns) }));
 		vec_push(&t->edges,
-			 ((struct edge){ entry->link, -1, llround(end_ns) }));
+			 ((struct edge){ entry->link, job, -1, llround(end_ns) }));
 		t->n_bytes += 2 * COUNT_BYTES;
 	}
+	footprint_fini(&own);
 }
 
 static int
@@ -219,13 +262,18 @@ compare_edges(const void *a, const void *b)
 static void
 put_counters(struct perfetto *t)
 {
+	uint32_t *n_sending = xcalloc(t->plan->n + 1, sizeof *n_sending); /* By job. */
 	int32_t n_jobs = 0;
 
 	sort_items(t->edges.items, t->edges.n, compare_edges);
 	for (size_t i = 0; i < t->edges.n; i++) {
 		const struct edge *edge = &t->edges.items[i], *next = edge + 1;
 
-		n_jobs += edge->change;
+		/* All end on a link before the next one's begin. */
+		if (edge->change > 0)
+			n_jobs += n_sending[edge->job]++ == 0;
+		else
+			n_jobs -= --n_sending[edge->job] == 0;
 		if (i + 1 < t->edges.n && next->link == edge->link &&
 		    next->at_ns == edge->at_ns)
 			continue;
@@ -236,6 +284,7 @@ put_counters(struct perfetto *t)
 			LINKS_PROCESS + edge->link, edge->at_ns / 1000,
 			(int)(edge->at_ns % 1000), n_jobs);
 	}
+	free(n_sending);
 }
 
 uint64_t
@@ -265,6 +314,9 @@ perfetto_finish(struct perfetto *t, const char *version, const char *command,
 	jsonw_finish(&w);
 	fprintf(t->out, "}\n");
 	vec_free(&t->edges);
+	for (size_t j = 0; j < t->plan->n; j++)
+		vec_free(&t->lanes[j].ends_ns);
+	free(t->lanes);
 	free(t->is_shown);
 	free(t);
 	return n_left_out;

@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
+#include "lib/base/log.h"
 #include "topology/route.h"
 
 const char *const sim_policy_names[N_SIM_POLICIES + 1] = {
@@ -138,6 +140,8 @@ plan_advised(const struct scenario *scenario, struct topo *topo, struct routes *
 			continue;
 		error = place(scenario, advice->job, advice->hosts, advice, topo,
 			      routes, planned, err);
+		planned->has_paths = advice->paths != NULL;
+		planned->reason = advice->reason;
 		planned->move_lost_s = advice->move ? advice->move->lost_s : 0;
 		if (pacing == SCENARIO_PACE_NONE)
 			continue;
@@ -215,6 +219,7 @@ plan_any(const struct scenario *scenario, struct topo *topo, struct routes *rout
 		return plan_baseline(scenario, topo, routes,
 				     (enum baseline)(policy - SIM_POLICY_BASELINE),
 				     pacing, plan, err);
+	plan->has_reasons = true;
 	return plan_advised(scenario, topo, routes,
 			    (enum advise_policy)(policy - SIM_POLICY_ADVISE), levers,
 			    pacing, plan, err);
@@ -240,6 +245,29 @@ sim_plan_make(const struct scenario *scenario, struct topo *topo, struct routes 
 	return 0;
 }
 
+static bool
+is_same_job(const struct sim_plan_job *a, const struct sim_plan_job *b, size_t n_hosts)
+{
+	if (!a->is_placed || !b->is_placed)
+		return a->is_placed == b->is_placed;
+	return memcmp(a->hosts, b->hosts, n_hosts * sizeof *a->hosts) == 0 &&
+	       !a->has_paths && !b->has_paths && a->shift_ns == b->shift_ns &&
+	       a->pacing == b->pacing && a->is_aligned == b->is_aligned;
+}
+
+bool
+sim_plan_is_same(const struct sim_plan *a, const struct sim_plan *b,
+		 const struct workload *workload)
+{
+	if (!a->has_reasons || !b->has_reasons)
+		return false;
+	for (size_t j = 0; j < workload->n; j++)
+		if (!is_same_job(&a->jobs[j], &b->jobs[j],
+				 workload->jobs[j].n_hosts_wanted))
+			return false;
+	return true;
+}
+
 void
 sim_plan_report_moves(const struct sim_plan *plan, const struct scenario *scenario,
 		      const char *policy)
@@ -247,8 +275,8 @@ sim_plan_report_moves(const struct sim_plan *plan, const struct scenario *scenar
 	for (size_t j = 0; j < plan->n; j++)
 		if (plan->jobs[j].move_lost_s > 0)
 			fprintf(stderr,
-				"antiphase-sim: %s: job '%s' moves before its first "
+				"%s: %s: job '%s' moves before its first "
 				"iteration; the %g s that it loses are not in the figures\n",
-				policy, scenario->workload.jobs[j].name,
+				log_program(), policy, scenario->workload.jobs[j].name,
 				plan->jobs[j].move_lost_s);
 }

@@ -39,6 +39,9 @@ struct sim_plan_job {
 	enum engine_pacing pacing;
 	uint8_t priority; /* As in work_job. */
 	bool is_aligned;  /* It starts on its grid; see experiment.h. */
+	bool has_paths;   /* Chosen by the policy. */
+	/* Of the advice; REASON_ISOLATED for policies that give none. */
+	enum reason reason;
 	/* Time that it loses by a move to its hosts, which is not simulated; 0: none. */
 	double move_lost_s;
 };
@@ -48,6 +51,7 @@ struct sim_plan {
 	size_t n;
 	const struct mltcp *mltcp; /* Weights of flows; NULL: they do not change. */
 	int64_t solve_ns;          /* CPU time of the policy. */
+	bool has_reasons;          /* The policy is one of advise.h. */
 };
 
 /*
@@ -62,6 +66,13 @@ int sim_plan_make(const struct scenario *scenario, struct topo *topo,
 		  enum scenario_pacing pacing, struct sim_plan *ret_plan,
 		  struct err *err);
 void sim_plan_fini(struct sim_plan *plan); /* Accepts a zeroed one. */
+
+/*
+ * True if the jobs of 'workload' run on the same hosts, shifted and paced alike, and no
+ * plan chooses paths; both plans are of policies of advise.h.
+ */
+bool sim_plan_is_same(const struct sim_plan *a, const struct sim_plan *b,
+		      const struct workload *workload);
 
 /* Prints the bill of each move to stderr, as the figures of a run leave it out. */
 void sim_plan_report_moves(const struct sim_plan *plan, const struct scenario *scenario,

@@ -3,18 +3,45 @@
 #include "sim/run/run_report.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/cli.h"
 #include "lib/base/jsonw.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
+#include "sim/run/run_series.h"
 #include "topology/topo.h"
 
 /* Most links in the table, unless all are requested. */
 #define MAX_LINKS 12
 
 /* ---- For people ------------------------------------------------------------------ */
+
+/* Leaves out columns, in the given order, if the terminal is narrow. */
+static void
+fit(struct table *t, const size_t *missed_least, size_t n)
+{
+	if (cli_columns() < CLI_FULL_COLUMNS)
+		table_fit(t, cli_columns(), missed_least, n);
+}
+
+/*
+ * Prints a paragraph, broken between words if it has more columns than the terminal or
+ * than 'most'; frees 'text'.
+ */
+static void
+put_text(struct strbuf *text, size_t indent, size_t most, FILE *out)
+{
+	size_t columns = cli_columns() < CLI_FULL_COLUMNS ? cli_columns() : most;
+	struct strbuf lines = STRBUF_EMPTY;
+
+	strbuf_wrap(&lines, text->text, 0, indent, columns);
+	fprintf(out, "%s\n", lines.text);
+	strbuf_free(&lines);
+	strbuf_free(text);
+}
 
 static void
 put_job_row(const struct run_report *r, size_t j, bool any_done, struct table *t)
@@ -46,6 +73,7 @@ put_jobs(const struct run_report *r, FILE *out)
 		"JOB",    "%N",        "%MEAN ms", "%P50", "%P90", "%P99",
 		"%ALONE", "%SLOWDOWN", "%ECN*",    NULL,   NULL,
 	};
+	static const size_t missed_least[] = { 8, 1, 3, 5, 4, 6, 9 };
 	bool any_done = false;
 	struct table t;
 
@@ -57,6 +85,7 @@ put_jobs(const struct run_report *r, FILE *out)
 	table_init(&t, headings);
 	for (size_t j = 0; j < r->experiment->n_jobs; j++)
 		put_job_row(r, j, any_done, &t);
+	fit(&t, missed_least, sizeof missed_least / sizeof *missed_least);
 	table_print(&t, out);
 	table_fini(&t);
 }
@@ -151,6 +180,7 @@ put_links(const struct run_report *r, FILE *out)
 						"%PEAK",    "%OVER", "%JOBS",
 						"%AT ONCE", "%MAX",  "%QUEUE* kB",
 						"%ECN*",    NULL };
+	static const size_t missed_least[] = { 8, 9, 7, 6, 1, 3, 5 };
 	const struct experiment *x = r->experiment;
 	const struct experiment_link **links = xcalloc(x->n_links + 1, sizeof *links);
 	struct strbuf name = STRBUF_EMPTY;
@@ -167,15 +197,18 @@ put_links(const struct run_report *r, FILE *out)
 		table_init(&t, headings);
 		for (size_t i = 0; i < n_shown; i++)
 			put_link_row(r, links[i], &t, &name);
+		fit(&t, missed_least, sizeof missed_least / sizeof *missed_least);
 		table_print(&t, out);
 		table_fini(&t);
 	}
-	if (n_shown < x->n_links)
-		fprintf(out,
-			"%zu of %zu links that carried traffic shown (%zu with two "
-			"jobs or "
-			"more); --all-links for the rest.\n",
-			n_shown, x->n_links, n);
+	if (n_shown < x->n_links) {
+		strbuf_clear(&name);
+		strbuf_printf(&name,
+			      "%zu of %zu links that carried traffic shown (%zu with "
+			      "two jobs or more); --all-links for the rest.",
+			      n_shown, x->n_links, n);
+		put_text(&name, 0, SIZE_MAX, out);
+	}
 	strbuf_free(&name);
 	free(links);
 }
@@ -183,23 +216,27 @@ put_links(const struct run_report *r, FILE *out)
 void
 run_report_table(const struct run_report *r, FILE *out)
 {
+	struct strbuf text = STRBUF_EMPTY;
 	struct experiment_summary s;
 
 	put_jobs(r, out);
 	put_plans(r, out);
+	run_report_events(r, out);
 	put_links(r, out);
 	experiment_summarize(r->experiment, &r->scenario->workload, &s);
-	fprintf(out, "\nPolicy %s, seed %llu: %.3f s simulated%s.  ", r->policy,
-		(unsigned long long)r->seed, r->experiment->simulated_ns / 1e9,
-		r->experiment->was_interrupted ? ", interrupted" : "");
+	strbuf_printf(&text, "Policy %s, seed %llu: %.3f s simulated%s.  ", r->policy,
+		      (unsigned long long)r->seed, r->experiment->simulated_ns / 1e9,
+		      r->experiment->was_interrupted ? ", interrupted" : "");
 	if (s.n_jobs)
-		fprintf(out, "Mean slowdown %.3f, worst %.3f, goodput %.3f.\n",
-			s.slowdown_mean, s.slowdown_worst, s.goodput);
+		strbuf_printf(&text, "Mean slowdown %.3f, worst %.3f, goodput %.3f.",
+			      s.slowdown_mean, s.slowdown_worst, s.goodput);
 	else
-		fputs("No iteration ended after the warm-up.\n", out);
-	fputs("* Marks per iteration, or in all on a link; estimated from the flows "
-	      "on full\n  links, not simulated packet by packet.\n",
-	      out);
+		strbuf_puts(&text, "No iteration ended after the warm-up.");
+	fputc('\n', out);
+	put_text(&text, 0, SIZE_MAX, out);
+	strbuf_puts(&text, "* Marks per iteration, or in all on a link; estimated from "
+			   "the flows on full links, not simulated packet by packet.");
+	put_text(&text, 2, CLI_FULL_COLUMNS, out);
 }
 
 /* ---- JSON ------------------------------------------------------------------------ */
@@ -247,6 +284,8 @@ json_job(const struct run_report *r, size_t j, struct jsonw *w)
 	jsonw_str(w, "pacing", run_report_pacing(planned));
 	jsonw_int(w, "corrections", (int64_t)job->n_corrections);
 	jsonw_rounded(w, "corrections_per_minute", job->corrections_per_min, 3);
+	if (r->experiment->n_events)
+		jsonw_rounded(w, "path_wait_us", job->path_wait_ns / 1e3, 3);
 	jsonw_int(w, "packets", llround(job->packets));
 	jsonw_int(w, "ecn_packets_estimated", llround(job->ecn_packets));
 	jsonw_end(w);
@@ -322,6 +361,9 @@ run_report_json(const struct run_report *r, FILE *out)
 	for (size_t i = 0; i < r->experiment->n_links; i++)
 		json_link(r, &r->experiment->links[i], &w, &name);
 	jsonw_end(&w);
+	run_report_events_json(r, &w);
+	if (r->experiment->series)
+		run_series_json(r->experiment->series, r->scenario, r->topo, &w);
 	jsonw_end(&w);
 	jsonw_finish(&w);
 	strbuf_free(&name);

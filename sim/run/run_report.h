@@ -12,6 +12,7 @@
 #include "sim/report/report.h"
 #include "sim/run/experiment.h"
 
+struct jsonw;
 struct strbuf;
 
 struct run_report {
@@ -32,6 +33,10 @@ int run_report_csv(const struct run_report *report, const char *path,
 		   const struct provenance *provenance, struct err *err);
 
 /* ---- For the files of this module ---- */
+
+/* run_report_events.c: nothing if the scenario has no events. */
+void run_report_events(const struct run_report *report, FILE *out);
+void run_report_events_json(const struct run_report *report, struct jsonw *w);
 
 /* "none", "once", "realign" or "gate". */
 const char *run_report_pacing(const struct sim_plan_job *planned);

@@ -7,6 +7,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/file.h"
+#include "lib/base/log.h"
 #include "topology/read.h"
 #include "topology/route.h"
 #include "topology/topo.h"
@@ -113,9 +114,9 @@ setup_report_starved(const struct setup *setup, const char *policy,
 		if (!experiment->jobs[j].is_starved)
 			continue;
 		fprintf(stderr,
-			"antiphase-sim: %s: job '%s' starves: its slowdown is a lower "
+			"%s: %s: job '%s' starves: its slowdown is a lower "
 			"bound\n",
-			policy, setup->scenario->workload.jobs[j].name);
+			log_program(), policy, setup->scenario->workload.jobs[j].name);
 		return true;
 	}
 	return false;

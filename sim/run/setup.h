@@ -23,7 +23,7 @@ struct setup_args {
 	struct cli_list sets; /* "SECTION.KEY=VALUE": see scenario_parse_set(). */
 	int64_t iterations;   /* 0: as the scenario says. */
 	double duration_s;    /* Only if 'has_duration'. */
-	bool has_duration, json;
+	bool has_duration, json, series;
 };
 
 /* clang-format off */
@@ -41,6 +41,9 @@ struct setup_args {
 	  "override a key of the scenario; may be repeated",                   \
 	  0, 0, NULL, NULL },                                                   \
 	{ "json", 'j', CLI_FLAG, &(args)->json, NULL, json_help,                \
+	  0, 0, NULL, NULL },                                                   \
+	{ "series", 0, CLI_FLAG, &(args)->series, NULL,                         \
+	  "with --json: also the traffic of links and the iterations by time",    \
 	  0, 0, NULL, NULL },                                                   \
 	{ "csv", 0, CLI_STR, &(args)->csv, "PATH", csv_help,                    \
 	  0, 0, NULL, NULL },                                                   \

@@ -7,6 +7,7 @@
 #include "lib/base/alloc.h"
 #include "scheduler/core/control/phase_constraints.h"
 #include "scheduler/core/control/steer_sim.h"
+#include "scheduler/core/workload/iteration_traffic.h"
 
 /*
  * The segment whose flows are the profile's onset: without contention, they start
@@ -29,17 +30,41 @@ onset_segment(const struct work_job *job)
 		double send_ns = 0, off_ns;
 
 		if (s->nic_bytes > 0) {
-			off_ns = fabs(at_ns + (double)s->send_offset_ns - onset_ns);
+			off_ns = fabs(at_ns + work_segment_wait_ns(s) - onset_ns);
 			off_ns = fmin(off_ns, period_ns - off_ns);
 			if (off_ns < best_off_ns) {
 				best_off_ns = off_ns;
 				best = (uint32_t)i;
 			}
-			send_ns = (double)s->send_offset_ns +
-				  s->nic_bytes * 8e9 / rate_bps;
+			send_ns =
+				work_segment_wait_ns(s) + s->nic_bytes * 8e9 / rate_bps;
 		}
 		at_ns += fmax((double)s->compute_ns, send_ns);
 	}
+	return best;
+}
+
+/* The same where segments overlap. */
+static uint32_t
+overlapping_onset(const struct work_job *job)
+{
+	double onset_ns = 1e3 * (double)phase_constraints_onset_us(&job->profile);
+	double best_off_ns = INFINITY;
+	struct iteration_traffic traffic;
+	uint32_t best = 0;
+
+	if (iteration_traffic_make(job, profile_peak_bps(&job->profile), &traffic) < 0)
+		return 0;
+	for (size_t i = 0; i < job->n_segments; i++) {
+		double off_ns = fabs(traffic.send_ns[i] - onset_ns);
+
+		off_ns = fmin(off_ns, traffic.iteration_ns - off_ns);
+		if (traffic.send_ns[i] < 0 || off_ns >= best_off_ns)
+			continue;
+		best_off_ns = off_ns;
+		best = (uint32_t)i;
+	}
+	iteration_traffic_fini(&traffic);
 	return best;
 }
 
@@ -71,7 +96,10 @@ add_edges(const struct workload *workload, const struct sim_plan *plan,
 						.profile = &job->profile,
 						.weight = job->weight };
 
-		steer_sim_add(steered, jobs[i], onset_segment(job), &what);
+		steer_sim_add(steered, jobs[i],
+			      work_job_overlaps(job) ? overlapping_onset(job)
+						     : onset_segment(job),
+			      &what);
 	}
 	steer_set_constraints(steer_sim_steer(steered), jobs, n, edges.items, edges.n);
 	phase_constraints_fini(&edges);

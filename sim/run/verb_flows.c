@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
+#include "lib/base/log.h"
 #include "lib/base/vec.h"
 #include "sim/report/watch.h"
 #include "sim/run/flow_scenario.h"
@@ -72,8 +73,9 @@ simulate(const struct flow_scenario *scn, uint64_t max_iterations, uint64_t max_
 	engine_free(rec.engine);
 	if (!watch_is_interrupted())
 		return CLI_OK;
-	fprintf(stderr, "antiphase-sim: interrupted after %llu of %llu iterations\n",
-		(unsigned long long)rec.n_done, (unsigned long long)rec.n_total);
+	fprintf(stderr, "%s: interrupted after %llu of %llu iterations\n",
+		log_program(), (unsigned long long)rec.n_done,
+		(unsigned long long)rec.n_total);
 	return CLI_INTERRUPTED;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base/err.h"
+#include "lib/base/log.h"
 #include "lib/base/words.h"
 #include "scheduler/core/advise/advise.h"
 #include "sim/report/watch.h"
@@ -106,9 +107,9 @@ end_trace(const struct run_args *args, struct hooks *hooks, FILE *out,
 {
 	if (perfetto_finish(hooks->trace, cli_version(), command, seed))
 		fprintf(stderr,
-			"antiphase-sim: %s: cut at 200 MB; a shorter run, or one without "
+			"%s: %s: cut at 200 MB; a shorter run, or one without "
 			"--trace-all-links, fits\n",
-			args->trace);
+			log_program(), args->trace);
 	if (fclose(out) != 0 && error == 0)
 		error = err_set_errno(err, args->trace, errno, "cannot write");
 	return error;
@@ -125,10 +126,17 @@ simulate(const struct run_args *args, const struct setup *setup,
 	FILE *out = NULL;
 	int error = 0, closing_error;
 
+	if (setup->scenario->n_events && (args->publish.target || args->trace))
+		return err_set(err, setup->scenario->file,
+			       setup->scenario->events[0].line, 0,
+			       "%s does not know paths that change; leave it out, or "
+			       "the events",
+			       args->trace ? "--trace" : "--publish");
 	experiment_opts_init(&opts, setup->scenario,
 			     words_index(args->policy, sim_policy_names));
 	opts.ctx = &hooks;
 	opts.go_on = go_on;
+	opts.with_series = args->common.series;
 	if (args->publish.target)
 		error = open_publish(args, setup, plan, &opts, &hooks, err);
 	if (error < 0)
@@ -240,8 +248,10 @@ run_scenario(const struct run_args *args, const char *path, const char *command)
 		error = report(args, &setup, &plan, &experiment, command, &err);
 	error = error < 0 ? fail(args, error, &err) : CLI_OK;
 	if (error == CLI_OK && experiment.was_interrupted) {
-		fprintf(stderr, "antiphase-sim: interrupted; these are the iterations "
-				"that were done\n");
+		fprintf(stderr,
+			"%s: interrupted; these are the iterations "
+			"that were done\n",
+			log_program());
 		error = CLI_INTERRUPTED;
 	}
 	experiment_fini(&experiment);
@@ -303,6 +313,8 @@ run_run(int argc, char **argv)
 		status = cli_status(first);
 	else if (argc - first != 1)
 		status = cli_usage_error(&verb_run, "expected one scenario file");
+	else if (args.common.series && !args.common.json)
+		status = cli_usage_error(&verb_run, "--series needs --json");
 	else
 		status = run_scenario(&args, argv[first], command);
 	free(command);

@@ -15,6 +15,7 @@
 #include "lib/base/cli.h"
 #include "lib/base/clk.h"
 #include "lib/base/err.h"
+#include "lib/base/log.h"
 #include "lib/daemon/child.h"
 #include "lib/daemon/loop.h"
 #include "sim/sweep/cells.h"
@@ -141,8 +142,8 @@ report(struct local *local, size_t cell, const char *what, const char *why)
 	char *command = cells_command(local->study, cell);
 
 	progress_clear(&local->progress);
-	fprintf(stderr, "antiphase-sim: cell %zu %s: %s: %s\n", cell + 1, what, command,
-		why);
+	fprintf(stderr, "%s: cell %zu %s: %s: %s\n", log_program(), cell + 1, what,
+		command, why);
 	free(command);
 }
 
@@ -179,6 +180,18 @@ on_done(void *ctx, const struct child_result *result)
 	start_some(local);
 }
 
+/* The arguments of the cell's process, with room for one more; free with free(). */
+static const char **
+arguments(const char *exe, const struct sweep_words *words)
+{
+	const char **argv = xcalloc(words->n + 3, sizeof *argv);
+
+	argv[0] = exe;
+	for (size_t i = 0; i < words->n; i++)
+		argv[1 + i] = words->items[i];
+	return argv;
+}
+
 /* Starts a cell in the folder to which its paths are relative. */
 static int
 start(struct local *local, struct slot *slot, size_t cell)
@@ -186,14 +199,10 @@ start(struct local *local, struct slot *slot, size_t cell)
 	const struct sweep *sweep = local->study->sweep;
 	struct sweep_words words;
 	const char **argv;
-	size_t n = 0;
 	int r;
 
 	sweep_command(sweep, cell, &words);
-	argv = xcalloc(words.n + 2, sizeof *argv);
-	argv[n++] = local->exe;
-	for (size_t i = 0; i < words.n; i++)
-		argv[n++] = words.items[i];
+	argv = arguments(local->exe, &words);
 	slot->cell = cell;
 	r = child_start(
 		local->loop,
@@ -265,6 +274,81 @@ on_signal(void *ctx, int signal)
 	loop_stop(local->loop, 0);
 }
 
+/* Finds this program, and makes its processes end with this one. */
+static int
+prepare(char exe[4096], struct err *err)
+{
+	ssize_t length = readlink("/proc/self/exe", exe, 4095);
+	char pid[16];
+
+	if (length < 0)
+		return err_set_errno(err, "/proc/self/exe", errno, "cannot read");
+	exe[length] = '\0';
+	snprintf(pid, sizeof pid, "%d", (int)getpid());
+	setenv(PARENT_KEY, pid, 1);
+	return 0;
+}
+
+/* Of a command's process: what it says, or "" if its options are right. */
+static void
+keep_said(void *ctx, const struct child_result *result)
+{
+	if (result->status == CLI_USAGE)
+		last_line(result->said, ctx);
+}
+
+/* With --help last, a command parses the options before it, and does nothing. */
+static int
+check_options_of(const struct study *study, const char *exe, size_t cell,
+		 struct err *err)
+{
+	struct sweep_words words;
+	const char **argv;
+	char said[400] = "";
+	int r;
+
+	sweep_command(study->sweep, cell, &words);
+	argv = arguments(exe, &words);
+	argv[words.n + 1] = "--help";
+	r = child_run(
+		&(struct child_opts){
+			.argv = argv,
+			.name = "the cell",
+			.timeout_ns = INT64_C(60) * 1000000000,
+			.max_bytes = 1 << 20,
+			.done = keep_said,
+			.ctx = said,
+		},
+		err);
+	if (r == 0 && *said)
+		r = err_set(err, study->sweep->file, 0, 0, "%s", said);
+	free(argv);
+	sweep_words_fini(&words);
+	return r;
+}
+
+int
+local_check_options(const struct study *study, struct err *err)
+{
+	const struct sweep *sweep = study->sweep;
+	/* Cells whose numbers differ by this have neighboring values of the axis. */
+	size_t stride = sweep->seeds.n;
+	char exe[4096];
+	int r = prepare(exe, err);
+
+	if (r == 0)
+		r = check_options_of(study, exe, 0, err);
+	for (size_t i = sweep->axes.n; i-- && r == 0;) {
+		size_t n_values = sweep->axes.items[i].values.n;
+
+		for (size_t value = 1; value < n_values && r == 0; value++)
+			r = check_options_of(study, exe, value * stride, err);
+		stride *= n_values;
+	}
+	unsetenv(PARENT_KEY); /* Not for the tasks of an array. */
+	return r;
+}
+
 int
 local_run(const struct study *study, const size_t *cells, size_t n, size_t n_at_once,
 	  enum progress_form form, struct local_result *ret_result, struct err *err)
@@ -275,16 +359,14 @@ local_run(const struct study *study, const size_t *cells, size_t n, size_t n_at_
 			       .n_slots = n_at_once < n ? n_at_once : n,
 			       .result = ret_result,
 			       .err = err };
-	ssize_t length = readlink("/proc/self/exe", local.exe, sizeof local.exe - 1);
-	char pid[16];
+	int r;
 
 	*ret_result = (struct local_result){ 0 };
 	if (!n)
 		return 0;
-	if (length < 0)
-		return err_set_errno(err, "/proc/self/exe", errno, "cannot read");
-	snprintf(pid, sizeof pid, "%d", (int)getpid());
-	setenv(PARENT_KEY, pid, 1);
+	r = prepare(local.exe, err);
+	if (r < 0)
+		return r;
 	local.loop = loop_new();
 	local.slots = xcalloc(local.n_slots, sizeof *local.slots);
 	for (size_t i = 0; i < local.n_slots; i++)

@@ -26,6 +26,13 @@ struct local_result {
 size_t local_n_cpus(void);
 
 /*
+ * Checks the options of the cells, and each value of an axis, before any cell runs.
+ * Returns 0, or -EINVAL with 'err' filled by what the command says about the first bad
+ * one.  Takes a process per value.
+ */
+int local_check_options(const struct study *study, struct err *err);
+
+/*
  * Runs the 'n' cells, except those that another process finishes meanwhile.  Failed
  * cells are reported on stderr and stored as failures.  SIGINT and SIGTERM end running
  * cells, which stay missing; so do cells ended from outside, for example by a batch

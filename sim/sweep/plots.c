@@ -12,6 +12,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
+#include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/svg.h"
 #include "lib/daemon/child.h"
@@ -184,17 +185,18 @@ draw_all(struct plotter *plotter, const char *folder, struct err *err)
 			continue;
 		if (n_lines > PLOT_MAX_LINES) {
 			fprintf(stderr,
-				"antiphase-sim: no figure of %s: it has %zu lines, "
+				"%s: no figure of %s: it has %zu lines, "
 				"at most %d fit\n",
-				plot_metric(plotter->plot, i), n_lines, PLOT_MAX_LINES);
+				log_program(), plot_metric(plotter->plot, i), n_lines,
+				PLOT_MAX_LINES);
 			continue;
 		}
 		r = draw(plotter, folder, i, err);
 		n_drawn += r == 0;
 	}
 	if (r == -ENOENT) {
-		fprintf(stderr,
-			"antiphase-sim: no figures: gnuplot is not installed\n");
+		fprintf(stderr, "%s: no figures: gnuplot is not installed\n",
+			log_program());
 		return 0;
 	}
 	if (r == 0)

@@ -12,8 +12,10 @@
 
 #include "lib/base/err.h"
 #include "lib/base/file.h"
+#include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
+#include "lib/base/words.h"
 #include "sim/report/report.h"
 #include "sim/sweep/cells.h"
 #include "sim/sweep/grid.h"
@@ -139,15 +141,16 @@ summarize(const struct study *study, const char *asked)
 	       n, undone.n - missing.n, missing.n);
 	if (undone.n > missing.n)
 		fprintf(stderr,
-			"antiphase-sim: failed cells are left out; run them again "
-			"with --retry-failed\n");
+			"%s: failed cells are left out; run them again "
+			"with --retry-failed\n",
+			log_program());
 	/* Not in each task of an array. */
 	n = asked ? 0 : cells_n_unknown(study);
 	if (n)
 		fprintf(stderr,
-			"antiphase-sim: %zu results in %s are of another version, grid "
+			"%s: %zu results in %s are of another version, grid "
 			"or input, and are left out\n",
-			n, study->out);
+			log_program(), n, study->out);
 	n = undone.n;
 	vec_free(&missing);
 	vec_free(&undone);
@@ -178,14 +181,15 @@ merge(const struct study *study, const struct sweep_args *args, const char *comm
 	 */
 	if (!n_done) {
 		fprintf(stderr,
-			"antiphase-sim: no cell is done: nothing is merged, and %s is "
+			"%s: no cell is done: nothing is merged, and %s is "
 			"unchanged\n",
-			study->out);
+			log_program(), study->out);
 		return 0;
 	}
 	r = merge_write(study, command, &n, err);
 	if (r == 0)
-		printf("%s/sweep.csv and sweep.json hold %zu cells\n", study->out, n);
+		printf("%s/sweep.csv and sweep.json hold %zu cell%s\n", study->out, n,
+		       words_plural(n));
 	if (r == 0 && n < n_done)
 		*status = CLI_NO;
 	if (r == 0 && args->plot)
@@ -262,8 +266,10 @@ run_here(const struct study *study, const struct sweep_args *args,
 		return r;
 	*ret_status = summarize(study, args->cells);
 	if (result.was_interrupted) {
-		fprintf(stderr, "antiphase-sim: interrupted; run the same command to "
-				"continue\n");
+		fprintf(stderr,
+			"%s: interrupted; run the same command to "
+			"continue\n",
+			log_program());
 		*ret_status = CLI_INTERRUPTED;
 	} else if (!args->cells) {
 		r = merge(study, args, command, ret_status, err);
@@ -284,6 +290,8 @@ sweep(const struct sweep_args *args, const char *path, const char *command)
 	if (r == 0)
 		r = find_missing(&study, args->cells, args->retry_failed, &missing, &n,
 				 &err);
+	if (r == 0 && missing.n && !args->list && !args->merge)
+		r = local_check_options(&study, &err);
 	if (r == 0 && !args->list && !args->dry_run)
 		r = cells_open(&study, &err);
 	if (r < 0) {

@@ -33,6 +33,14 @@
 	{                                               \
 		COLUMN_COUNT, false, name, AT(field), 1 \
 	}
+#define CPUS(name, divisor)                                   \
+	{                                                     \
+		COLUMN_CPUS, false, name, AT(n_cpus), divisor \
+	}
+#define POD_MEMORY(name, divisor)                                   \
+	{                                                           \
+		COLUMN_MEMORY, false, name, AT(memory_gib), divisor \
+	}
 #define NEEDED(kind, name, field, divisor)           \
 	{                                            \
 		kind, true, name, AT(field), divisor \
@@ -64,6 +72,9 @@ static const struct column antiphase[] = {
 	COUNT("batch", batch),
 	{ COLUMN_PRIORITY, false, "priority", AT(priority), 1 },
 	{ COLUMN_STATUS, false, "status", AT(status), 1 },
+	S("gpu_memory_gib", gpu_memory_gib),
+	S("memory_gib", memory_gib),
+	CPUS("num_cpus", 1),
 	{ 0 },
 };
 static const struct column philly[] = {
@@ -80,22 +91,25 @@ static const struct column helios[] = {
 	NEEDED(COLUMN_TIME, "submit_time", submit_s, 1),
 	NEEDED(COLUMN_SECONDS, "duration", duration_s, 1),
 	TEXT("user", user),
+	CPUS("cpu_num", 1),
 	COUNT("node_num", n_nodes),
 	TIME("start_time", start_s),
 	TIME("end_time", end_s),
 	{ COLUMN_STATUS, false, "state", AT(status), 1 },
 	{ 0 },
 };
+/* Kalos's durations, unlike Seren's, include the time in the queue: times tell. */
 static const struct column acme[] = {
 	NEEDED(COLUMN_TEXT, "job_id", id, 1),
 	NEEDED(COLUMN_TEXT, "type", model, 1),
 	NEEDED(COLUMN_GPUS, "gpu_num", n_gpus, 1),
 	NEEDED(COLUMN_TIME, "submit_time", submit_s, 1),
-	NEEDED(COLUMN_SECONDS, "duration", duration_s, 1),
+	NEEDED(COLUMN_TIME, "start_time", start_s, 1),
+	NEEDED(COLUMN_TIME, "end_time", end_s, 1),
 	TEXT("user", user),
+	CPUS("cpu_num", 1),
 	COUNT("node_num", n_nodes),
-	TIME("start_time", start_s),
-	TIME("end_time", end_s),
+	POD_MEMORY("mem_per_pod_GB", 1.073741824),
 	{ COLUMN_STATUS, false, "state", AT(status), 1 },
 	{ 0 },
 };
@@ -103,16 +117,30 @@ static const struct column acme[] = {
 static const struct column pai_2020[] = {
 	NEEDED(COLUMN_TEXT, "job_name", id, 1),
 	NEEDED(COLUMN_TEXT, "task_name", model, 1),
-	NEEDED(COLUMN_GPUS, "inst_num", n_gpus, 1),
+	NEEDED(COLUMN_INSTANCES, "inst_num", n_gpus, 1),
 	{ COLUMN_STATUS, false, "status", AT(status), 1 },
-	NEEDED(COLUMN_SECONDS, "start_time", start_s, 1),
-	NEEDED(COLUMN_SECONDS, "end_time", end_s, 1),
-	OTHER("plan_cpu"),
-	OTHER("plan_mem"),
+	NEEDED(COLUMN_STAMP, "start_time", start_s, 1),
+	NEEDED(COLUMN_STAMP, "end_time", end_s, 1),
+	CPUS("plan_cpu", 100),
+	POD_MEMORY("plan_mem", 1),
 	NEEDED(COLUMN_GPUS, "plan_gpu", n_gpus, 100),
 	TEXT("gpu_type", gpu_type),
 	TEXT("user", user),
 	{ COLUMN_STATUS, false, "task_status", AT(status), 1 },
+	{ COLUMN_STAMP, false, "job_start_time", AT(submit_s), 1 },
+	{ 0 },
+};
+/* The machine is taken as 'vc'. */
+static const struct column pai_instances[] = {
+	NEEDED(COLUMN_TEXT, "job_name", id, 1),
+	NEEDED(COLUMN_TEXT, "task_name", model, 1),
+	OTHER("inst_name"),
+	OTHER("worker_name"),
+	OTHER("inst_id"),
+	{ COLUMN_STATUS, false, "status", AT(status), 1 },
+	NEEDED(COLUMN_STAMP, "start_time", start_s, 1),
+	NEEDED(COLUMN_STAMP, "end_time", end_s, 1),
+	NEEDED(COLUMN_TEXT, "machine", vc, 1),
 	{ 0 },
 };
 static const struct column pai_2023[] = {
@@ -120,6 +148,8 @@ static const struct column pai_2023[] = {
 	NEEDED(COLUMN_GPUS, "num_gpu", n_gpus, 1),
 	NEEDED(COLUMN_GPUS, "gpu_milli", n_gpus, 1000),
 	NEEDED(COLUMN_SECONDS, "creation_time", submit_s, 1),
+	CPUS("cpu_milli", 1000),
+	POD_MEMORY("memory_mib", 1024),
 	S("scheduled_time", start_s),
 	S("deletion_time", end_s),
 	TEXT("gpu_spec", gpu_type),
@@ -215,6 +245,7 @@ static const struct columns columns_table[] = {
 	{ JOBTRACE_TIRESIAS, ',', true, tiresias },
 	{ JOBTRACE_PAI_2020, ',', true, pai_2020 },
 	{ JOBTRACE_PAI_2023, ',', true, pai_2023 },
+	{ JOBTRACE_PAI_INSTANCES, ',', true, pai_instances },
 	{ JOBTRACE_POLLUX, ',', true, pollux },
 	{ JOBTRACE_HELIOS, ',', true, helios },
 	{ JOBTRACE_ACME, ',', true, acme },
@@ -222,6 +253,7 @@ static const struct columns columns_table[] = {
 	{ JOBTRACE_ANTIPHASE, ',', true, antiphase },
 	{ JOBTRACE_SYNERGY, ',', false, synergy },
 	{ JOBTRACE_PAI_2020, ',', false, pai_2020 },
+	{ JOBTRACE_PAI_INSTANCES, ',', false, pai_instances },
 	{ JOBTRACE_GAVEL, '\t', false, gavel },
 	{ JOBTRACE_GAVEL, '\t', false, gavel_physical },
 	{ JOBTRACE_SHOCKWAVE, '\t', false, shockwave },
@@ -301,6 +333,22 @@ has_needed(const struct column *columns, const struct column *const *of, int n)
 	return true;
 }
 
+static bool
+is_number(enum column_kind kind)
+{
+	switch (kind) {
+	case COLUMN_SECONDS:
+	case COLUMN_STAMP:
+	case COLUMN_GPUS:
+	case COLUMN_INSTANCES:
+	case COLUMN_CPUS:
+	case COLUMN_MEMORY:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Takes the first 'n' columns of a table without a header. */
 static bool
 by_order(const struct columns *format, char *const *fields, int n,
@@ -317,7 +365,7 @@ by_order(const struct columns *format, char *const *fields, int n,
 		return false;
 	for (int i = 0; i < n; i++) {
 		ret_of[i] = &format->columns[i];
-		if (ret_of[i]->kind != COLUMN_SECONDS && ret_of[i]->kind != COLUMN_GPUS)
+		if (!is_number(ret_of[i]->kind))
 			continue;
 		strtod(fields[i], &end);
 		if (*end)
@@ -476,9 +524,26 @@ columns_check_name(const char *text)
 	return NULL;
 }
 
+/* What is known of a job only when all its columns are read. */
+struct sizes {
+	double n_gpus, n_instances; /* GPUs: of an instance. */
+	double memory_gib;          /* Of an instance or a node. */
+	bool has_instances;
+};
+
+/* A number, 0 or more, over the divisor. */
+static bool
+read_amount(const char *text, double divisor, double *ret_value)
+{
+	if (!read_number(text, COLUMNS_MAX_SECONDS, ret_value) || *ret_value < 0)
+		return false;
+	*ret_value /= divisor;
+	return true;
+}
+
 static const char *
 read_value(const struct column *column, char *text, struct jobtrace_job *job,
-	   double *n_gpus)
+	   struct sizes *sizes)
 {
 	void *at = (char *)job + column->offset;
 	double value = 0;
@@ -497,6 +562,11 @@ read_value(const struct column *column, char *text, struct jobtrace_job *job,
 			return "expected a number";
 		*(double *)at = value / column->divisor;
 		return NULL;
+	case COLUMN_STAMP:
+		if (!read_amount(text, column->divisor, &value))
+			return "expected seconds, 0 or more";
+		*(double *)at = value > 0 ? value : NAN;
+		return NULL;
 	case COLUMN_TIME:
 		return columns_time(text, at)
 			       ? NULL
@@ -507,10 +577,24 @@ read_value(const struct column *column, char *text, struct jobtrace_job *job,
 		*(uint32_t *)at = isnan(value) ? 0 : (uint32_t)value;
 		return NULL;
 	case COLUMN_GPUS:
-		if (!read_number(text, COLUMNS_MAX_SECONDS, &value) || value < 0)
+		if (!read_amount(text, column->divisor, &value))
 			return "expected a number of GPUs";
-		*n_gpus *= isnan(value) ? 0 : value / column->divisor;
+		sizes->n_gpus *= isnan(value) ? 0 : value;
 		return NULL;
+	case COLUMN_INSTANCES:
+		if (!read_amount(text, column->divisor, &value))
+			return "expected a number of instances";
+		sizes->n_instances = isnan(value) ? 0 : value;
+		sizes->has_instances = true;
+		return NULL;
+	case COLUMN_CPUS:
+		return read_amount(text, column->divisor, at)
+			       ? NULL
+			       : "expected a number of CPUs";
+	case COLUMN_MEMORY:
+		return read_amount(text, column->divisor, &sizes->memory_gib)
+			       ? NULL
+			       : "expected an amount of memory";
 	case COLUMN_PRIORITY:
 		if (!read_whole(text, -INT32_MAX, INT32_MAX, &value))
 			return "expected a whole number";
@@ -525,16 +609,37 @@ read_value(const struct column *column, char *text, struct jobtrace_job *job,
 	return NULL;
 }
 
+/* Amounts of the whole job; NULL, or what is wrong. */
+static const char *
+add_up(const struct sizes *sizes, struct jobtrace_job *job, bool *ret_rounded)
+{
+	double n_gpus = sizes->n_gpus * sizes->n_instances;
+	double n_pods =
+		sizes->has_instances ? sizes->n_instances : fmax(job->n_nodes, 1);
+
+	if (n_gpus > JOBTRACE_MAX_GPUS)
+		return "too many GPUs";
+	*ret_rounded = n_gpus > 0 && n_gpus < ceil(n_gpus);
+	job->n_gpus = (uint32_t)ceil(n_gpus);
+	job->n_cpus *= sizes->n_instances;
+	if (job->n_cpus > COLUMNS_MAX_SECONDS)
+		return "too many CPUs";
+	if (!job->n_gpus || isnan(sizes->memory_gib))
+		return NULL;
+	job->memory_gib = sizes->memory_gib * n_pods / job->n_gpus;
+	return job->memory_gib > COLUMNS_MAX_SECONDS ? "too much memory" : NULL;
+}
+
 const char *
 columns_read(const struct column *const *of, char *const *fields, int n,
 	     struct jobtrace_job *ret_job, int *ret_field, bool *ret_rounded)
 {
-	double n_gpus = 1;
+	struct sizes sizes = { .n_gpus = 1, .n_instances = 1, .memory_gib = NAN };
 
 	jobtrace_clear(ret_job);
 	for (int i = 0; i < n; i++) {
 		const char *why =
-			of[i] ? read_value(of[i], fields[i], ret_job, &n_gpus) : NULL;
+			of[i] ? read_value(of[i], fields[i], ret_job, &sizes) : NULL;
 
 		*ret_field = i;
 		if (why)
@@ -554,9 +659,5 @@ columns_read(const struct column *const *of, char *const *fields, int n,
 	for (int i = 0; i < JOBTRACE_N_STAGES; i++)
 		if (ret_job->stage_s[i] < 0)
 			return "a negative stage time";
-	if (n_gpus > JOBTRACE_MAX_GPUS)
-		return "too many GPUs";
-	*ret_rounded = n_gpus > 0 && n_gpus < ceil(n_gpus);
-	ret_job->n_gpus = (uint32_t)ceil(n_gpus);
-	return NULL;
+	return add_up(&sizes, ret_job, ret_rounded);
 }

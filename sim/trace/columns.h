@@ -15,11 +15,15 @@
 enum column_kind {
 	COLUMN_END, /* Ends a table. */
 	COLUMN_TEXT,
-	COLUMN_MODEL,   /* "NAME", or "NAME (batch size N)". */
-	COLUMN_SECONDS, /* A number over 'divisor'; "", "None" and the like: NAN. */
-	COLUMN_TIME,    /* Date and time, with or without a zone, or a number. */
-	COLUMN_COUNT,   /* A whole number, 0 or more; "" is 0. */
-	COLUMN_GPUS, /* A number over 'divisor'; multiplied with others of its kind. */
+	COLUMN_MODEL, /* "NAME", or "NAME (batch size N)". */
+	COLUMN_SECONDS, /* Or GiB: a number over 'divisor'; "", "None" and the like: NAN. */
+	COLUMN_STAMP, /* Such seconds on a clock; 0 is NAN, too. */
+	COLUMN_TIME,  /* Date and time, with or without a zone, or a number. */
+	COLUMN_COUNT, /* A whole number, 0 or more; "" is 0. */
+	COLUMN_GPUS,  /* A number over 'divisor'; multiplied with others of its kind. */
+	COLUMN_INSTANCES, /* Of the job: GPUs, CPUs and memory are for each. */
+	COLUMN_CPUS,      /* A number over 'divisor'. */
+	COLUMN_MEMORY,    /* GiB over 'divisor' of an instance, else of a node. */
 	COLUMN_PRIORITY,
 	COLUMN_STATUS,
 };

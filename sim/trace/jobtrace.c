@@ -10,7 +10,10 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
+#include "sim/trace/bsc_json.h"
 #include "sim/trace/columns.h"
+#include "sim/trace/instances.h"
+#include "sim/trace/json_jobs.h"
 #include "sim/trace/philly_json.h"
 
 #define MAX_FAULTS 10
@@ -33,8 +36,16 @@ const char *const jobtrace_format_names[] = {
 	[JOBTRACE_TIRESIAS] = "tiresias",
 	[JOBTRACE_POLLUX] = "pollux",
 	[JOBTRACE_SYNERGY] = "synergy",
+	[JOBTRACE_BSC] = "bsc",
 	[JOBTRACE_N_FORMATS] = NULL,
 };
+
+static const char *
+format_name(enum jobtrace_format format)
+{
+	return format == JOBTRACE_PAI_INSTANCES ? "pai_instance_table of pai-2020"
+						: jobtrace_format_names[format];
+}
 
 struct jobtrace {
 	char *path; /* Owned. */
@@ -51,7 +62,9 @@ struct jobtrace {
 	 */
 	uint64_t wrong_until;
 	const char *wrong; /* The reason. */
-	struct philly_json json;
+	struct json_jobs json;
+	struct jobtrace *joined; /* Owned; NULL: none. */
+	struct instances *instances;
 	struct jobtrace_counts counts;
 	char *faults[MAX_FAULTS]; /* Owned. */
 	char number[24];          /* An id, for traces that have none. */
@@ -129,7 +142,39 @@ no_format(const struct jobtrace *trace, enum jobtrace_format format, struct err 
 				 "antiphase-trace(1), and name a format with --format")
 		       : err_set(err, trace->path, line, 0,
 				 "the first row is not of format %s",
-				 jobtrace_format_names[format]);
+				 format_name(format));
+}
+
+static bool
+is_json(enum jobtrace_format format)
+{
+	return format == JOBTRACE_PHILLY_JSON || format == JOBTRACE_BSC;
+}
+
+/* An object of objects is BSC's; its first key may be on the second line. */
+static int
+find_json_format(struct jobtrace *trace, enum jobtrace_format format, char *line,
+		 size_t n, size_t n_mark, struct err *err)
+{
+	int r = 0;
+
+	if (format == JOBTRACE_AUTO && line[n_mark] == '[') {
+		format = JOBTRACE_PHILLY_JSON;
+	} else if (format == JOBTRACE_AUTO) {
+		r = lines_join(trace->lines, &line, &n, err);
+		format = json_jobs_have_keys(line + n_mark) ? JOBTRACE_BSC
+							    : JOBTRACE_PHILLY_JSON;
+	}
+	if (r < 0)
+		return r;
+	if (r > 0)
+		lines_back(trace->lines, &line, &n);
+	trace->format = format;
+	trace->json.has_keys = format == JOBTRACE_BSC;
+	trace->json.read = format == JOBTRACE_BSC ? bsc_json_read : philly_json_read;
+	trace->first = line + n_mark;
+	trace->n_first = n - n_mark;
+	return 0;
 }
 
 static int
@@ -146,12 +191,8 @@ find_format(struct jobtrace *trace, enum jobtrace_format format, struct err *err
 		return err_set(err, trace->path, 0, 0, "has no rows");
 	n_mark = strncmp(line, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 	if ((line[n_mark] == '[' || line[n_mark] == '{') &&
-	    (format == JOBTRACE_AUTO || format == JOBTRACE_PHILLY_JSON)) {
-		trace->format = JOBTRACE_PHILLY_JSON;
-		trace->first = line + n_mark;
-		trace->n_first = n - n_mark;
-		return 0;
-	}
+	    (format == JOBTRACE_AUTO || is_json(format)))
+		return find_json_format(trace, format, line, n, n_mark, err);
 	separator = strchr(line, '\t') ? '\t' : ',';
 	r = complete_row(trace, n_mark, separator, &line, &why, err);
 	if (r < 0)
@@ -173,9 +214,9 @@ find_format(struct jobtrace *trace, enum jobtrace_format format, struct err *err
 	return 0;
 }
 
-int
-jobtrace_open(const char *path, enum jobtrace_format format,
-	      struct jobtrace **ret_trace, struct err *err)
+static int
+open_as(const char *path, enum jobtrace_format format, struct jobtrace **ret_trace,
+	struct err *err)
 {
 	struct jobtrace *trace = xcalloc(1, sizeof *trace);
 	int r;
@@ -192,6 +233,20 @@ jobtrace_open(const char *path, enum jobtrace_format format,
 	return 0;
 }
 
+int
+jobtrace_open(const char *path, enum jobtrace_format format,
+	      struct jobtrace **ret_trace, struct err *err)
+{
+	int r = open_as(path, format, ret_trace, err);
+
+	if (r < 0 || (*ret_trace)->format != JOBTRACE_PAI_INSTANCES)
+		return r;
+	jobtrace_close(*ret_trace);
+	return err_set(err, path, 1, 0,
+		       "instances have no GPUs: expected pai_task_table, to which this "
+		       "table can be joined; see antiphase-trace(1)");
+}
+
 void
 jobtrace_close(struct jobtrace *trace)
 {
@@ -199,7 +254,9 @@ jobtrace_close(struct jobtrace *trace)
 		return;
 	for (size_t i = 0; i < MAX_FAULTS; i++)
 		free(trace->faults[i]);
-	philly_json_fini(&trace->json);
+	jobtrace_close(trace->joined);
+	instances_free(trace->instances);
+	json_jobs_fini(&trace->json);
 	lines_close(trace->lines);
 	free(trace->path);
 	free(trace);
@@ -232,7 +289,7 @@ note_fault(struct jobtrace *trace, uint64_t line, int field, const char *why,
 		"this a trace of format %s?",
 		(unsigned long long)trace->counts.malformed,
 		(unsigned long long)trace->counts.rows, why,
-		jobtrace_format_names[trace->format]);
+		format_name(trace->format));
 }
 
 /* At the end: 0, or -EINVAL if no row was valid. */
@@ -242,13 +299,17 @@ check_rows(const struct jobtrace *trace, struct err *err)
 	if (!trace->counts.rows || trace->counts.malformed < trace->counts.rows)
 		return 0;
 	return err_set(err, NULL, 0, 0, "%s; is this a trace of format %s?",
-		       trace->faults[0], jobtrace_format_names[trace->format]);
+		       trace->faults[0], format_name(trace->format));
 }
 
 /* True if the job is returned. */
 static bool
 is_wanted(struct jobtrace *trace, struct jobtrace_job *job)
 {
+	if (trace->format == JOBTRACE_PAI_INSTANCES) {
+		trace->counts.jobs++;
+		return true;
+	}
 	if (!job->n_gpus) {
 		trace->counts.no_gpus++;
 		return false;
@@ -277,7 +338,7 @@ take_row(struct jobtrace *trace, char *line, struct jobtrace_job *ret_job,
 	char *fields[COLUMNS_MAX];
 	char separator = trace->columns->separator;
 	const char *why;
-	bool is_rounded = false;
+	bool is_rounded = false, is_joined;
 	int field = -1, n = 0, r;
 
 	r = complete_row(trace, 0, separator, &line, &why, err);
@@ -294,8 +355,10 @@ take_row(struct jobtrace *trace, char *line, struct jobtrace_job *ret_job,
 	if (why)
 		return note_fault(trace, number, field, why, err);
 	ret_job->line = number;
+	is_joined = !trace->instances || instances_apply(trace->instances, ret_job);
 	if (!is_wanted(trace, ret_job))
 		return 0;
+	trace->counts.unjoined += !is_joined;
 	trace->counts.rounded += is_rounded;
 	return 1;
 }
@@ -304,7 +367,7 @@ static int
 take_object(struct jobtrace *trace, char *line, size_t n, struct jobtrace_job *ret_job,
 	    bool *ret_is_over, struct err *err)
 {
-	int r = philly_json_next(&trace->json, trace->lines, line, n, ret_job, err);
+	int r = json_jobs_next(&trace->json, trace->lines, line, n, ret_job, err);
 
 	*ret_is_over = r == 0;
 	trace->counts.rows += r > 0 || r == -EAGAIN;
@@ -331,7 +394,7 @@ jobtrace_next(struct jobtrace *trace, struct jobtrace_job *ret_job, struct err *
 		bool is_over = false;
 
 		trace->first = NULL;
-		if (trace->format == JOBTRACE_PHILLY_JSON) {
+		if (is_json(trace->format)) {
 			r = take_object(trace, line, n, ret_job, &is_over, err);
 		} else {
 			r = line ? 1 : next_line(trace, &line, &n, err);
@@ -343,6 +406,33 @@ jobtrace_next(struct jobtrace *trace, struct jobtrace_job *ret_job, struct err *
 			return check_rows(trace, err);
 	} while (r == 0);
 	return r;
+}
+
+int
+jobtrace_join(struct jobtrace *trace, const char *path, struct err *err)
+{
+	struct jobtrace_job instance;
+	int r;
+
+	if (trace->format != JOBTRACE_PAI_2020)
+		return err_set(err, trace->path, 0, 0,
+			       "instances can be joined to a trace of format pai-2020 "
+			       "only, and this is of format %s",
+			       format_name(trace->format));
+	r = open_as(path, JOBTRACE_PAI_INSTANCES, &trace->joined, err);
+	if (r < 0)
+		return r;
+	trace->instances = instances_new();
+	while ((r = jobtrace_next(trace->joined, &instance, err)) > 0)
+		instances_add(trace->instances, &instance);
+	instances_seal(trace->instances);
+	return r;
+}
+
+const struct jobtrace *
+jobtrace_joined(const struct jobtrace *trace)
+{
+	return trace->joined;
 }
 
 struct jobtrace_counts

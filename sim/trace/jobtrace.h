@@ -46,6 +46,8 @@ struct jobtrace_job {
 	double expected_s;     /* Predicted by its user; NAN: unknown, as below. */
 	double iterations, iteration_s;
 	double stage_s[JOBTRACE_N_STAGES]; /* Of an iteration. */
+	double gpu_memory_gib, memory_gib; /* For each GPU: of it, of the node. */
+	double n_cpus;                     /* In all. */
 	uint32_t n_gpus;                   /* Above 0. */
 	uint32_t n_nodes, batch;           /* 0: unknown. */
 	int32_t priority;
@@ -71,7 +73,9 @@ enum jobtrace_format {
 	JOBTRACE_TIRESIAS,
 	JOBTRACE_POLLUX,
 	JOBTRACE_SYNERGY,
+	JOBTRACE_BSC,
 	JOBTRACE_N_FORMATS,
+	JOBTRACE_PAI_INSTANCES = JOBTRACE_N_FORMATS, /* For jobtrace_join() only. */
 };
 
 extern const char
@@ -82,8 +86,9 @@ struct jobtrace_counts {
 	uint64_t rows, jobs;
 	uint64_t malformed;
 	uint64_t no_gpus,
-		not_run;  /* Left out: without GPUs; never ran, nothing known. */
-	uint64_t rounded; /* Fractions of a GPU, rounded up. */
+		not_run;   /* Left out: without GPUs; never ran, nothing known. */
+	uint64_t rounded;  /* Fractions of a GPU, rounded up. */
+	uint64_t unjoined; /* Jobs without a row in the joined table. */
 };
 
 /*
@@ -94,6 +99,16 @@ int jobtrace_open(const char *path, enum jobtrace_format format,
 		  struct jobtrace **ret_trace, struct err *err);
 void jobtrace_close(struct jobtrace *trace); /* Accepts NULL. */
 enum jobtrace_format jobtrace_format(const struct jobtrace *trace);
+
+/*
+ * Joins Alibaba's pai_instance_table to a trace of its tasks, before the first job is
+ * read: a job starts with its first instance, ends with its last one, and has as many
+ * nodes as they have machines.  Reads the table to its end: about 200 bytes for each
+ * task and 8 for each instance are kept.  Returns 0 or -errno with 'err' filled.
+ */
+int jobtrace_join(struct jobtrace *trace, const char *path, struct err *err);
+/* The joined table, for its counts and faults; NULL: none. */
+const struct jobtrace *jobtrace_joined(const struct jobtrace *trace);
 
 /* Returns 1 with the next job, 0 at the end, -errno with 'err' filled. */
 int jobtrace_next(struct jobtrace *trace, struct jobtrace_job *ret_job,

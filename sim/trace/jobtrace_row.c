@@ -26,6 +26,9 @@ jobtrace_clear(struct jobtrace_job *ret_job)
 		.iterations = NAN,
 		.iteration_s = NAN,
 		.stage_s = { NAN, NAN, NAN },
+		.gpu_memory_gib = NAN,
+		.memory_gib = NAN,
+		.n_cpus = NAN,
 	};
 }
 
@@ -34,7 +37,7 @@ jobtrace_write_header(FILE *out)
 {
 	fputs("job_id,submit_s,num_gpus,duration_s,user,vc,model,gpu_type,mode,start_s,"
 	      "end_s,expected_s,iterations,iteration_s,load_s,gpu_s,network_s,num_nodes,"
-	      "batch,priority,status\n",
+	      "batch,priority,status,gpu_memory_gib,memory_gib,num_cpus\n",
 	      out);
 }
 
@@ -86,6 +89,10 @@ jobtrace_write(FILE *out, const struct jobtrace_job *job)
 	put_number(out, job->iteration_s);
 	for (int i = 0; i < JOBTRACE_N_STAGES; i++)
 		put_number(out, job->stage_s[i]);
-	fprintf(out, ",%u,%u,%d,%s\n", job->n_nodes, job->batch, job->priority,
+	fprintf(out, ",%u,%u,%d,%s", job->n_nodes, job->batch, job->priority,
 		statuses[job->status]);
+	put_number(out, job->gpu_memory_gib);
+	put_number(out, job->memory_gib);
+	put_number(out, job->n_cpus);
+	putc('\n', out);
 }

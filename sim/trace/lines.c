@@ -158,7 +158,9 @@ lines_join(struct lines *lines, char **ret_text, size_t *ret_n, struct err *err)
 	lines->held.items[lines->from + n] = lines->was;
 	r = tell_line(lines, err);
 	if (r <= 0) {
-		lines->held.items[lines->from + n] = '\0';
+		/* Reading may have moved it. */
+		lines->n = n;
+		terminate(lines, ret_text, ret_n);
 		return r == -EMSGSIZE ? 0 : r;
 	}
 	lines->n_joined++;

@@ -27,8 +27,9 @@ int lines_next(struct lines *lines, char **ret_line, size_t *ret_n, struct err *
 /*
  * For rows that span lines: 1 with the last line and the next one as one text of 'n'
  * bytes, including the end of line between them; the caller must not have changed the
- * last line.  0 if there is no next line or both exceed LINES_MAX_BYTES; -errno as
- * above.  May be called repeatedly.  O(the next line).
+ * last line.  0, with the last line, which may be elsewhere now, if there is no next line
+ * or both exceed LINES_MAX_BYTES; -errno as above.  May be called repeatedly.  O(the next
+ * line).
  */
 int lines_join(struct lines *lines, char **ret_text, size_t *ret_n, struct err *err);
 

@@ -3,112 +3,10 @@
 
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "lib/base/err.h"
 #include "lib/base/json.h"
 #include "sim/trace/columns.h"
-
-void
-philly_json_fini(struct philly_json *reader)
-{
-	json_doc_free(reader->doc);
-	reader->doc = NULL;
-	strbuf_free(&reader->object);
-}
-
-/* ---- One object after another ---------------------------------------------------- */
-
-struct scan {
-	unsigned depth; /* Open braces. */
-	bool is_text, is_escaped;
-};
-
-/* True at the brace that closes the object. */
-static bool
-scan_char(struct scan *scan, char c)
-{
-	if (scan->is_text) {
-		scan->is_text = c != '"' || scan->is_escaped;
-		scan->is_escaped = c == '\\' && !scan->is_escaped;
-		return false;
-	}
-	scan->is_text = c == '"';
-	scan->depth += c == '{';
-	return c == '}' && scan->depth && !--scan->depth;
-}
-
-/* Whether the character may be between jobs: an optional array, optional commas. */
-static bool
-may_stand_between(struct philly_json *reader, char c)
-{
-	enum philly_json_list list = reader->list;
-
-	if (c == '[' && list == PHILLY_JSON_NO_LIST)
-		reader->list = PHILLY_JSON_IN_LIST;
-	else if (c == ']' && list == PHILLY_JSON_IN_LIST)
-		reader->list = PHILLY_JSON_PAST_LIST;
-	else if (c == '{' || c == ',')
-		return list != PHILLY_JSON_PAST_LIST;
-	else
-		return c && strchr(" \t\r\n", c);
-	return true;
-}
-
-/* 0 if the text may end here, or -EINVAL. */
-static int
-check_end(const struct philly_json *reader, const struct lines *lines, bool is_in_job,
-	  struct err *err)
-{
-	if (is_in_job)
-		return err_set(err, NULL, (unsigned)reader->first_line, 0,
-			       "the job that begins here is not closed");
-	if (reader->list == PHILLY_JSON_IN_LIST)
-		return err_set(err, NULL, (unsigned)lines_number(lines), 0,
-			       "the list of jobs is not closed: the file is truncated");
-	return 0;
-}
-
-/* Collects the next object; 1, 0 at the end, -errno. */
-static int
-collect(struct philly_json *reader, struct lines *lines, struct err *err)
-{
-	struct scan scan = { 0 };
-	int r;
-
-	strbuf_clear(&reader->object);
-	for (;;) {
-		while (reader->left) {
-			char c = *reader->line++;
-
-			reader->left--;
-			if (!scan.depth && !may_stand_between(reader, c))
-				return err_set(err, NULL, (unsigned)lines_number(lines),
-					       0,
-					       "expected a job, '{ ... }', or the end "
-					       "of the list");
-			if (!scan.depth && c == '{')
-				reader->first_line = lines_number(lines);
-			if (scan.depth || c == '{')
-				strbuf_putc(&reader->object, c);
-			if (scan_char(&scan, c))
-				return 1;
-		}
-		if (scan.depth)
-			strbuf_putc(&reader->object, '\n');
-		if (reader->object.length > PHILLY_JSON_MAX_BYTES)
-			return err_set(err, NULL, (unsigned)reader->first_line, 0,
-				       "a job of more than %u bytes",
-				       PHILLY_JSON_MAX_BYTES);
-		r = lines_next(lines, &reader->line, &reader->left, err);
-		if (r < 0)
-			return r;
-		if (r == 0)
-			return check_end(reader, lines, scan.depth, err);
-	}
-}
-
-/* ---- One job --------------------------------------------------------------------- */
 
 static int
 get_time(const struct json_doc *doc, const struct json *object, const char *key,
@@ -185,14 +83,16 @@ get_name(const struct json_doc *doc, const char *key, const char **ret_name,
 	return why ? json_fail(doc, json_find(json_root(doc), key), err, "%s", why) : 0;
 }
 
-static int
-read_job(const struct json_doc *doc, struct jobtrace_job *job, struct err *err)
+int
+philly_json_read(const struct json_doc *doc, struct jobtrace_job *job, char *id,
+		 struct err *err)
 {
 	const struct json *root = json_root(doc), *attempts = NULL;
 	const char *status = "";
 	size_t n = 0;
 	int r;
 
+	(void)id;
 	jobtrace_clear(job);
 	if (json_get_str(doc, root, "jobid", &job->id, err) < 0 ||
 	    get_name(doc, "jobid", &job->id, err) < 0 ||
@@ -209,30 +109,4 @@ read_job(const struct json_doc *doc, struct jobtrace_job *job, struct err *err)
 	if (r == 0 && job->duration_s > COLUMNS_MAX_SECONDS)
 		return json_fail(doc, root, err, "its attempts take too long");
 	return r;
-}
-
-int
-philly_json_next(struct philly_json *reader, struct lines *lines, char *line, size_t n,
-		 struct jobtrace_job *ret_job, struct err *err)
-{
-	struct err why = { 0 };
-	int r;
-
-	if (line) {
-		reader->line = line;
-		reader->left = n;
-	}
-	json_doc_free(reader->doc);
-	reader->doc = NULL;
-	r = collect(reader, lines, err);
-	if (r <= 0)
-		return r;
-	if (json_parse("", reader->object.text, reader->object.length, &reader->doc,
-		       &why) < 0 ||
-	    read_job(reader->doc, ret_job, &why) < 0) {
-		err_set(err, NULL, (unsigned)reader->first_line, 0, "%s", why.text);
-		return -EAGAIN;
-	}
-	ret_job->line = reader->first_line;
-	return 1;
 }
