@@ -5,6 +5,15 @@
 #include "lib/base/log.h"
 #include "lib/daemon/runtime_dirs.h"
 #include "lib/daemon/settings.h"
+#include "lib/wire/port_range.h"
+
+static int
+check_ports(const char *value, struct err *err)
+{
+	struct port_range range;
+
+	return settings_is_none(value) ? 0 : port_range_parse(value, &range, err);
+}
 
 static const char *const clsact_words[] = { "auto", "yes", "no", NULL };
 static const char *const source_words[] = { "bpf",    "netlink", "rdma", "pcap",
@@ -98,7 +107,7 @@ static const struct setting items[] = {
 	  .kind = SETTING_BOOLEAN },
 	{ "paths", "wire_ports", "wire-ports", "RANGE", "none",
 	  "move TCP flows of jobs to other paths by source ports of this range; none: never",
-	  .kind = SETTING_TEXT },
+	  .kind = SETTING_TEXT, .check = check_ports },
 	{ "paths", "bpf_dir", "wire-ports-dir", "DIR", "/sys/fs/bpf/antiphase",
 	  "directory of a BPF file system that keeps moved flows",
 	  .kind = SETTING_PATH },

@@ -134,8 +134,9 @@ on_second(void *ctx, int64_t now_ns, int64_t missed)
 	if (c->registry)
 		job_registry_check(c->registry, on_cgroup_gone, c);
 	collector_inputs_second(c, now_ns, &state);
-	notify_status("%zu interfaces, %zu jobs", ingest_n_interfaces(c->ingest),
-		      top_jobs_n_seen(c->top));
+	notify_status("%zu interface%s, %zu job%s", ingest_n_interfaces(c->ingest),
+		      words_plural(ingest_n_interfaces(c->ingest)),
+		      top_jobs_n_seen(c->top), words_plural(top_jobs_n_seen(c->top)));
 }
 
 /* ---- Signals --------------------------------------------------------------------- */
@@ -153,7 +154,8 @@ take_up(struct collector *c)
 	int64_t window_s = c->config.window_s;
 
 	config_follow(&c->config);
-	log_set_level_word(c->config.log);
+	if (settings_has_changed(c->config.settings, "collector", "log"))
+		log_set_level_word(c->config.log);
 	publisher_set_raw_ms(c->publisher, c->config.raw_ms);
 	if (c->config.window_s == window_s)
 		return;

@@ -16,6 +16,7 @@
 #include "lib/base/findings.h"
 
 struct config;
+struct settings;
 
 struct doctor {
 	const struct config *config; /* Borrowed. */
@@ -36,11 +37,21 @@ void doctor_check_cgroups(struct doctor *doctor);
 void doctor_check_clock(struct doctor *doctor);
 /* doctor_net.c */
 void doctor_check_interfaces(struct doctor *doctor);
+/* The keys and ports of the collector, and the keys of the other daemons. */
 void doctor_check_bus(struct doctor *doctor);
 /* doctor_paths.c */
 void doctor_check_paths(struct doctor *doctor);
 /* doctor_scheduler.c */
 void doctor_check_scheduler(struct doctor *doctor);
+/* doctor_settings.c */
+/* [scheduler] http, store and keys; free with settings_free(). */
+struct settings *doctor_scheduler_settings(const struct doctor *doctor);
+/* doctor_fabric.c */
+void doctor_check_fabric(struct doctor *doctor);
+/* doctor_programs.c: what 'antiphase slurm status' and 'store check' find; versions */
+void doctor_check_slurm(struct doctor *doctor);
+void doctor_check_store(struct doctor *doctor);
+void doctor_check_versions(struct doctor *doctor);
 
 void doctor_print(const struct doctor *doctor, FILE *out);
 void doctor_print_json(const struct doctor *doctor, FILE *out);

@@ -22,9 +22,13 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/words.h"
 #include "lib/daemon/control.h"
 #include "lib/daemon/settings.h"
 #include "lib/wire/bus.h"
+#include "lib/wire/bus_keys.h"
+#include "lib/wire/bus_socket.h"
+#include "topology/settings.h"
 
 #define ASK_NS INT64_C(500000000)
 
@@ -339,22 +343,55 @@ look_at_port(struct doctor *doctor, const char *what, const char *address)
 	close(fd);
 }
 
+/* Checks a directory of keys, unless it is "" or the one before. */
 static void
-look_at_keys(struct doctor *doctor)
+look_at_keys(struct doctor *doctor, const char *dir, const char *before)
 {
 	struct bus_keys *keys = NULL;
 	struct err err = { 0 };
+	int r;
 
-	if (!*doctor->config->keys)
+	if (!*dir || strcmp(dir, before) == 0)
 		return;
-	if (bus_keys_load(doctor->config->keys, &keys, &err) == 0)
-		doctor_add(doctor, FINDING_OK, "keys", NULL, "%s",
-			   doctor->config->keys);
+	r = bus_keys_load(dir, &keys, &err);
+	if (r == 0)
+		doctor_add(doctor, FINDING_OK, "keys", NULL,
+			   "%s: %zu allowed, %zu "
+			   "server%s",
+			   dir, keys->allowed.n, keys->servers.n,
+			   words_plural(keys->servers.n));
+	else if (r == -EACCES && geteuid() != 0)
+		doctor_add(doctor, FINDING_WARN, "keys", "run as root", "%s", err.text);
 	else
 		doctor_add(doctor, FINDING_FAIL, "keys",
-			   "run 'antiphase keys new' to make a pair", "%s: %s",
-			   doctor->config->keys, err.text);
+			   "run 'antiphase keys new' to make a pair", "%s: %s", dir,
+			   err.text);
 	bus_keys_free(keys);
+}
+
+static void
+look_at_all_keys(struct doctor *doctor)
+{
+	struct settings *scheduler = doctor_scheduler_settings(doctor);
+	struct settings *topology = settings_new(&settings_topology);
+	const char *own = doctor->config->keys,
+		   *of_scheduler = settings_text(scheduler, "scheduler", "keys"),
+		   *of_topology;
+
+	settings_load(topology, doctor->config_file, NULL);
+	of_topology = settings_text(topology, "topology", "keys");
+	look_at_keys(doctor, own, "");
+	look_at_keys(doctor, of_scheduler, own);
+	if (strcmp(of_topology, own) != 0)
+		look_at_keys(doctor, of_topology, of_scheduler);
+	if (!*own && !settings_is_none(doctor->config->endpoint) &&
+	    !bus_endpoint_is_local(doctor->config->endpoint))
+		doctor_add(doctor, FINDING_FAIL, "keys",
+			   "run 'antiphase setup', or set [bus] keys",
+			   "%s is beyond this host, and needs keys",
+			   doctor->config->endpoint);
+	settings_free(topology);
+	settings_free(scheduler);
 }
 
 void
@@ -362,7 +399,7 @@ doctor_check_bus(struct doctor *doctor)
 {
 	const char *endpoint = doctor->config->endpoint;
 
-	look_at_keys(doctor);
+	look_at_all_keys(doctor);
 	/* A running collector uses the ports itself. */
 	if (is_running(doctor))
 		return;

@@ -20,40 +20,21 @@
 #include "lib/daemon/http_ask.h"
 #include "lib/daemon/runtime_dirs.h"
 #include "lib/daemon/settings.h"
+#include "lib/daemon/spawn.h"
 
 #define ASK_NS INT64_C(1000000000)
 #define PACER  "libantiphase-pacer.so"
-
-/* "/usr/bin/squeue", free with free(); NULL: not on the path. */
-static char *
-find_command(const char *name)
-{
-	const char *path = getenv("PATH");
-	char *list = xstrdup(path ? path : "/usr/bin:/bin"), *rest = NULL,
-	     *found = NULL;
-
-	for (char *dir = strtok_r(list, ":", &rest); dir && !found;
-	     dir = strtok_r(NULL, ":", &rest)) {
-		char *file = xasprintf("%s/%s", dir, name);
-
-		if (access(file, X_OK) == 0)
-			found = file;
-		else
-			free(file);
-	}
-	free(list);
-	return found;
-}
 
 static void
 look_at_slurm(struct doctor *doctor)
 {
 	static const char *const commands[] = { "squeue", "sinfo", "scontrol" };
+	const char *path = getenv("PATH");
 	struct strbuf missing = STRBUF_EMPTY;
 	char *first = NULL;
 
 	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-		char *file = find_command(commands[i]);
+		char *file = spawn_find("", path ? path : "/usr/bin:/bin", commands[i]);
 
 		if (!file)
 			strbuf_printf(&missing, "%s%s", missing.length ? ", " : "",
@@ -71,8 +52,9 @@ look_at_slurm(struct doctor *doctor)
 			   "set [scheduler] slurm_bindir to the directory that has all",
 			   "found %s, but not %s", first, missing.text);
 	else
-		doctor_add(doctor, FINDING_OK, "slurm", NULL,
-			   "%s; run 'antiphase slurm status' for details", first);
+		doctor_add(doctor, FINDING_OK, "slurm", NULL, "found %s", first);
+	if (first)
+		doctor_check_slurm(doctor);
 	strbuf_free(&missing);
 	free(first);
 }
@@ -115,33 +97,14 @@ look_at_health(struct doctor *doctor, const char *address, const struct strbuf *
 	json_doc_free(doc);
 }
 
-/* The only setting of antiphase-scheduler that the doctor needs. */
-static const struct setting scheduler_http = {
-	.section = "scheduler",
-	.key = "http",
-	.fallback = "127.0.0.1:7470",
-	.kind = SETTING_PATH,
-};
-
-static const struct settings_table scheduler_view = {
-	.daemon = "antiphase-scheduler",
-	.section = "scheduler",
-	.items = &scheduler_http,
-	.n = 1,
-	.is_partial = true,
-};
-
 static void
 look_at_scheduler(struct doctor *doctor)
 {
-	struct settings *settings = settings_new(&scheduler_view);
+	struct settings *settings = doctor_scheduler_settings(doctor);
 	struct strbuf body = STRBUF_EMPTY;
 	struct err err = { .line = 0 };
-	const char *address;
+	const char *address = settings_text(settings, "scheduler", "http");
 
-	/* The check of the collector's settings reports faults of the file. */
-	settings_load(settings, doctor->config_file, NULL);
-	address = settings_text(settings, "scheduler", "http");
 	if (settings_is_none(address))
 		doctor_add(doctor, FINDING_OK, "scheduler", NULL,
 			   "its API is off on this host ([scheduler] http)");

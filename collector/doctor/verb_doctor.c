@@ -19,7 +19,10 @@ check_all(struct doctor *doctor)
 	doctor_check_clock(doctor);
 	doctor_check_bus(doctor);
 	doctor_check_paths(doctor);
+	doctor_check_fabric(doctor);
 	doctor_check_scheduler(doctor);
+	doctor_check_store(doctor);
+	doctor_check_versions(doctor);
 }
 
 static int

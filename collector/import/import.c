@@ -205,21 +205,26 @@ report(const struct lane *lane)
 	if (!strcmp(lane->import->kind, "pcap")) {
 		src_pcap_status(lane->source, &pcap);
 		fprintf(stderr,
-			"%" PRIu64 " packets, %" PRIu64 " bytes, %.3f s, %" PRIu64
-			" retransmits, %" PRIu64 " RoCE, %" PRIu64 " not IP; ",
-			pcap.n_packets, pcap.n_bytes,
+			"%" PRIu64 " packet%s, %" PRIu64 " bytes, %.3f s, %" PRIu64
+			" retransmit%s, %" PRIu64 " RoCE, %" PRIu64 " not IP; ",
+			pcap.n_packets, words_plural(pcap.n_packets), pcap.n_bytes,
 			(double)(pcap.last_ns - pcap.first_ns) / 1e9,
-			pcap.n_retransmits, pcap.n_roce, pcap.n_unknown);
+			pcap.n_retransmits, words_plural(pcap.n_retransmits),
+			pcap.n_roce, pcap.n_unknown);
 	} else if (!strcmp(lane->import->kind, "sflow")) {
 		src_sflow_status(lane->source, &sflow);
 		fprintf(stderr,
-			"%" PRIu64 " datagrams (%" PRIu64 " damaged, %" PRIu64
-			" missing), %" PRIu64 " counters, %" PRIu64 " samples; ",
-			sflow.n_datagrams, sflow.n_malformed, sflow.n_lost,
-			sflow.n_counters, sflow.n_flows);
+			"%" PRIu64 " datagram%s (%" PRIu64 " damaged, %" PRIu64
+			" missing), %" PRIu64 " counter%s, %" PRIu64 " sample%s; ",
+			sflow.n_datagrams, words_plural(sflow.n_datagrams),
+			sflow.n_malformed, sflow.n_lost, sflow.n_counters,
+			words_plural(sflow.n_counters), sflow.n_flows,
+			words_plural(sflow.n_flows));
 	}
-	fprintf(stderr, "%zu interfaces, %" PRIu64 " frames\n",
-		ingest_n_interfaces(lane->ingest), lane->n_frames);
+	fprintf(stderr, "%zu interface%s, %" PRIu64 " frame%s\n",
+		ingest_n_interfaces(lane->ingest),
+		words_plural(ingest_n_interfaces(lane->ingest)), lane->n_frames,
+		words_plural(lane->n_frames));
 }
 
 /* ---- All files ------------------------------------------------------------------- */

@@ -26,14 +26,10 @@ static int
 parse_row(const struct json_doc *doc, const struct json *at, int64_t wall_offset_ns,
 	  struct orders_row *ret_row, struct err *err)
 {
-	static const char *const keys[] = { "job",      "pid",           "number",
-					    "delay_us", "not_before_us", "expires_us",
-					    "max_us",   "why",           NULL };
 	int64_t pid, number, delay_us, not_before_us, expires_us, max_us;
 	const char *job;
 
 	if (json_as_object(doc, at, err) < 0 ||
-	    json_check_keys(doc, at, keys, err) < 0 ||
 	    json_get_str(doc, at, "job", &job, err) < 0 ||
 	    json_get_int(doc, at, "pid", 1, UINT32_MAX, &pid, err) < 0 ||
 	    json_get_int(doc, at, "number", 1, UINT32_MAX, &number, err) < 0 ||
