@@ -7,9 +7,11 @@
 
 #include "cli/advice_paths.h"
 #include "cli/time_text.h"
+#include "lib/base/cli.h"
 #include "lib/base/hostlist.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/utf8.h"
+#include "lib/base/words.h"
 #include "scheduler/core/advise/advice_doc.h"
 #include "scheduler/core/advise/advise_constants.h"
 
@@ -23,34 +25,17 @@
 
 #define MAX_PLACES 3 /* Named in a sentence. */
 
-/* A blank without a line break. */
-#define HARD_BLANK '\x1f'
-
 /* ---- Words ----------------------------------------------------------------------- */
 
 /* Appends 'text' as a paragraph under a heading, broken between words; frees 'text'. */
 static void
 put_part(struct strbuf *out, const char *heading, struct strbuf *text)
 {
-	size_t column = INDENT;
+	size_t columns = cli_columns() - 2;
 
 	strbuf_printf(out, "%s\n    ", heading);
-	for (const char *word = text->text; *word;) {
-		size_t length = strcspn(word, " ");
-
-		if (column > INDENT && column + 1 + length > WRAP_COLUMNS) {
-			strbuf_puts(out, "\n    ");
-			column = INDENT;
-		} else if (column > INDENT) {
-			strbuf_putc(out, ' ');
-			column++;
-		}
-		for (size_t i = 0; i < length; i++)
-			strbuf_putc(out, word[i] == HARD_BLANK ? ' ' : word[i]);
-		column += length;
-		word += length;
-		word += strspn(word, " ");
-	}
+	strbuf_wrap(out, text->text, INDENT, INDENT,
+		    columns < WRAP_COLUMNS ? columns : WRAP_COLUMNS);
 	strbuf_putc(out, '\n');
 	strbuf_free(text);
 }
@@ -59,12 +44,6 @@ static double
 ms(int64_t us)
 {
 	return (double)us / 1e3;
-}
-
-static const char *
-plural(size_t n)
-{
-	return n == 1 ? "" : "s";
 }
 
 static void
@@ -108,7 +87,7 @@ saw_profile(const struct advice_doc_job *job, struct strbuf *text)
 	}
 	strbuf_printf(text, "by its %s: %zu iteration%s, %.0f s old, confidence %.2f. ",
 		      strcmp(job->source, "pacer") == 0 ? "pacer" : "traffic",
-		      job->n_iterations, plural(job->n_iterations),
+		      job->n_iterations, words_plural(job->n_iterations),
 		      (double)(job->age_us > 0 ? job->age_us : 0) / 1e6,
 		      job->confidence);
 	if (job->why)
@@ -123,12 +102,12 @@ saw_live(const struct advice_doc_job *job, struct strbuf *text)
 	if (job->n_hosts)
 		strbuf_printf(text, "It %s %zu host%s",
 			      job->is_waiting ? "waits for" : "runs on", job->n_hosts,
-			      plural(job->n_hosts));
+			      words_plural(job->n_hosts));
 	else
 		strbuf_puts(text, "Its hosts are not known");
 	if (job->n_silent)
 		strbuf_printf(text, "; %zu host%s of the fabric send%s no telemetry",
-			      job->n_silent, plural(job->n_silent),
+			      job->n_silent, words_plural(job->n_silent),
 			      job->n_silent == 1 ? "s" : "");
 	strbuf_puts(text, ". ");
 }
@@ -172,14 +151,15 @@ saw_links(const struct advice_doc *doc, const struct advice_doc_job *job,
 	const struct advice_doc_link *worst = &job->links[0];
 
 	strbuf_printf(text, "%s %zu link%s whose jobs can exceed %s, the worst %s (",
-		      shares_text(doc, job), job->n_links, plural(job->n_links),
+		      shares_text(doc, job), job->n_links, words_plural(job->n_links),
 		      job->n_links == 1 ? "it" : "them", worst->name);
 	if (worst->capacity_gbps > 0)
 		strbuf_printf(text, "%.0f Gb/s, ", worst->capacity_gbps);
 	strbuf_printf(text,
-		      "%zu jobs): with random phases its score is %.3f, a mean excess "
+		      "%zu job%s): with random phases its score is %.3f, a mean excess "
 		      "of %.2f Gb/s. ",
-		      worst->n_jobs, worst->score_before, worst->excess_before_gbps);
+		      worst->n_jobs, words_plural(worst->n_jobs), worst->score_before,
+		      worst->excess_before_gbps);
 }
 
 static void
@@ -412,7 +392,8 @@ put_gain(const struct advice_doc *doc, const struct advice_doc_job *job,
 		strbuf_printf(&text,
 			      " Basis: %zu simulated run%s of about %zu iterations, "
 			      "each with other phases and other jitter.",
-			      doc->n_runs, plural(doc->n_runs), doc->n_iterations);
+			      doc->n_runs, words_plural(doc->n_runs),
+			      doc->n_iterations);
 	put_outcome(&job->outcome, &text);
 	put_part(out, "What it should give", &text);
 }
@@ -500,15 +481,6 @@ advice_prose_job(const struct advice_doc *doc, const struct advice_doc_job *job,
 
 /* ---- One link -------------------------------------------------------------------- */
 
-static bool
-is_on(const struct advice_doc_link *link, const struct advice_doc_job *job)
-{
-	for (size_t i = 0; i < link->n_jobs; i++)
-		if (strcmp(link->jobs[i], job->name) == 0)
-			return true;
-	return false;
-}
-
 /* Says how each job of the link is shifted.  Returns whether one is gated. */
 static bool
 put_shifts(const struct advice_doc *doc, const struct advice_doc_link *link,
@@ -520,7 +492,7 @@ put_shifts(const struct advice_doc *doc, const struct advice_doc_link *link,
 	for (size_t j = 0; j < doc->n_jobs; j++) {
 		const struct advice_doc_job *job = &doc->jobs[j];
 
-		if (!is_on(link, job))
+		if (!advice_doc_link_has(link, job))
 			continue;
 		is_gated |= is_pacing(job, "gate");
 		strbuf_printf(text, "%s%s", separator, job->name);
@@ -558,7 +530,7 @@ put_link_gain(const struct advice_doc *doc, const struct advice_doc_link *link,
 	for (size_t j = 0; j < doc->n_jobs; j++) {
 		double saved = 0.5 * (doc->jobs[j].gain_low + doc->jobs[j].gain_high);
 
-		if (is_on(link, &doc->jobs[j])) {
+		if (advice_doc_link_has(link, &doc->jobs[j])) {
 			low = fmin(low, saved);
 			high = fmax(high, saved);
 		}
@@ -629,8 +601,8 @@ advice_prose_all(const struct advice_doc *doc, struct strbuf *out)
 	strbuf_printf(&text,
 		      "%zu job%s, %zu contended link%s%s. Without advice the goodput "
 		      "is %.1f %%; ",
-		      doc->n_jobs, plural(doc->n_jobs), doc->n_links,
-		      plural(doc->n_links),
+		      doc->n_jobs, words_plural(doc->n_jobs), doc->n_links,
+		      words_plural(doc->n_links),
 		      doc->has_loop ? ", with a loop of jobs and links" : "",
 		      100 * doc->goodput_before);
 	if (doc->goodput_after - doc->goodput_before > NO_GOODPUT)

@@ -45,5 +45,13 @@ bus_opts_fail(int error, const struct err *err)
 {
 	int status = cli_fail(error, err);
 
-	return error == -EACCES || error == -EPERM ? CLI_DENIED : status;
+	switch (error) {
+	case -EACCES:
+	case -EPERM:
+		return CLI_DENIED;
+	case -EHOSTUNREACH:
+		return CLI_UNREACHABLE;
+	default:
+		return status;
+	}
 }

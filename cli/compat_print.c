@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/cli.h"
 #include "lib/base/jsonw.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
+#include "lib/base/words.h"
 #include "scheduler/core/advise/compat.h"
 #include "scheduler/core/profile/profile.h"
 
@@ -119,22 +121,11 @@ least_slack_us(const struct compat_answer *answer)
 static void
 print_wrapped(const char *text)
 {
-	size_t column = 0;
+	struct strbuf lines = STRBUF_EMPTY;
 
-	for (;;) {
-		size_t length = strcspn(text, " ");
-
-		if (column > 0 && column + 1 + length > 79) {
-			putchar('\n');
-			column = 0;
-		}
-		column += (size_t)printf("%s%.*s", column > 0 ? " " : "", (int)length,
-					 text);
-		if (text[length] == '\0')
-			break;
-		text += length + 1;
-	}
-	putchar('\n');
+	strbuf_wrap(&lines, text, 0, 0, cli_columns() < 80 ? cli_columns() - 1 : 79);
+	puts(lines.text);
+	strbuf_free(&lines);
 }
 
 /* Names jobs whose own shift has no effect, unless that holds for all jobs. */
@@ -155,6 +146,19 @@ add_worthless_jobs(struct strbuf *text, const struct compat_answer *answer)
 	}
 	if (n > 0)
 		strbuf_puts(text, ".");
+}
+
+/* The measured periods, with their errors. */
+static void
+add_periods(struct strbuf *text, const struct compat_answer *answer)
+{
+	for (size_t j = 0; j < answer->compat->n_jobs; j++) {
+		const struct profile *p = answer->jobs[j].profile;
+
+		strbuf_printf(text, "%s %s %.3f +- %.3f ms", j ? "," : "", p->job,
+			      (double)p->period_us / 1e3,
+			      (double)p->period_error_us / 1e3);
+	}
 }
 
 /* The meaning of the numbers, in sentences. */
@@ -190,6 +194,13 @@ print_verdict(const struct compat_answer *answer)
 			"improve the score by more than %.4f over random phases "
 			"(g/4 bound).",
 			compat->bound_frac);
+		break;
+	case REASON_PERIODS_UNSURE:
+		strbuf_puts(&text, "The iteration times are equal within the error of "
+				   "their measurement:");
+		add_periods(&text, answer);
+		strbuf_puts(&text, ". If they are equal, shifts may keep the bursts "
+				   "apart; at these values they would not last.");
 		break;
 	case REASON_REDUCED:
 		strbuf_puts(&text,
@@ -229,8 +240,8 @@ void
 compat_print_text(const struct compat_answer *answer)
 {
 	const struct compat *compat = answer->compat;
-	printf("%zu jobs on a link of %.10g Gb/s, solver %s\n\n", compat->n_jobs,
-	       answer->capacity_gbps, answer->solver);
+	printf("%zu job%s on a link of %.10g Gb/s, solver %s\n\n", compat->n_jobs,
+	       words_plural(compat->n_jobs), answer->capacity_gbps, answer->solver);
 	print_jobs(answer);
 	putchar('\n');
 	print_scores(answer);

@@ -34,7 +34,7 @@ _antiphase()
 	if [ -z "$words" ] && [[ $word == -* ]]; then
 		words=$(grep -oE '^  (-., )?--[a-z-]+' <<<"$help" | grep -oE -- '--[a-z-]+')
 	elif [ -z "$words" ] && [ "$i" = "$COMP_CWORD" ]; then
-		words=$(awk '/^Examples/ { exit } /^  [a-z]/ { print $1 }' <<<"$help")
+		words=$(awk '/^Examples/ { exit } /^  [a-z]/ && !told[$1]++ { print $1 }' <<<"$help")
 	fi
 	# shellcheck disable=SC2207  # words have no blanks
 	COMPREPLY=($(compgen -W "$words" -- "$word"))

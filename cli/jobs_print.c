@@ -6,11 +6,13 @@
 
 #include "cli/screen.h"
 #include "cli/sparkline.h"
+#include "lib/base/cli.h"
 #include "lib/base/hostlist.h"
 #include "lib/base/rate_text.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
+#include "lib/base/words.h"
 #include "scheduler/live/contention.h"
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
@@ -80,7 +82,7 @@ jobs_table(const struct screen *screen, const struct profiled_job *const *jobs,
 					      "%AGE", "", NULL });
 	for (size_t i = 0; i < n; i++)
 		add_row(screen, jobs[i], &t);
-	if (columns < SCREEN_FULL_COLUMNS)
+	if (columns < CLI_FULL_COLUMNS)
 		table_fit(&t, columns, missed_least,
 			  sizeof missed_least / sizeof *missed_least);
 	lines = table_lines(&t);
@@ -98,8 +100,8 @@ add_hosts(const struct screen *screen, const struct profiled_job *job,
 	struct status_names hosts;
 
 	status_hosts(&status, NULL, job->job, &hosts);
-	strbuf_printf(out, "%s  on %zu hosts", live_job_name(screen->live, job->job),
-		      hosts.names.n);
+	strbuf_printf(out, "%s  on %zu host%s", live_job_name(screen->live, job->job),
+		      hosts.names.n, words_plural(hosts.names.n));
 	if (hosts.names.n) {
 		strbuf_puts(out, ": ");
 		hostlist_fold(hosts.names.items, hosts.names.n, out);
@@ -122,9 +124,10 @@ add_profile(const struct screen *screen, const struct profiled_job *job,
 		      (double)p->period_us / 1e3, (double)p->jitter_us / 1e3,
 		      100 * profile_duty(p), p->bytes_per_iteration / 1e6);
 	strbuf_printf(out,
-		      "  from %lld iterations in %.1f s, %.0f s old, of %u series (%u "
+		      "  from %lld iteration%s in %.1f s, %.0f s old, of %u series (%u "
 		      "left out); confidence %.2f\n",
-		      (long long)p->n_iterations, job->window_ms / 1e3,
+		      (long long)p->n_iterations,
+		      words_plural((uint64_t)p->n_iterations), job->window_ms / 1e3,
 		      (double)status_estimate_age_ns(&status, job) / 1e9, job->n_series,
 		      job->n_left_out, p->confidence);
 	if (job->gap_frac > 0)

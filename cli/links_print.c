@@ -8,6 +8,7 @@
 #include "cli/collisions_print.h"
 #include "cli/screen.h"
 #include "cli/sparkline.h"
+#include "lib/base/cli.h"
 #include "lib/base/rate_text.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
@@ -123,7 +124,7 @@ draw(const struct screen *screen, const struct contention_link *const *links, si
 	table_init(&t, shown);
 	for (size_t i = 0; i < n; i++)
 		add_row(screen, links[i], spark_columns, &t);
-	if (columns < SCREEN_FULL_COLUMNS)
+	if (columns < CLI_FULL_COLUMNS)
 		table_fit(&t, columns, missed_least,
 			  sizeof missed_least / sizeof *missed_least);
 	lines = table_lines(&t);
@@ -140,8 +141,7 @@ links_table(const struct screen *screen, const struct contention_link *const *li
 {
 	unsigned spark_columns = SPARK_COLUMNS;
 	char **lines;
-	size_t width =
-		draw(screen, links, n, spark_columns, SCREEN_FULL_COLUMNS, &lines);
+	size_t width = draw(screen, links, n, spark_columns, CLI_FULL_COLUMNS, &lines);
 
 	if (width <= columns)
 		return lines;

@@ -175,11 +175,14 @@ print_json(const struct path *p)
 static void
 print_choice(const struct path *p)
 {
+	/* Those over a third group are of different lengths. */
+	const char *shortest = topo_routing(p->topo)->is_valiant ? "" : "shortest ";
+
 	printf("%zu link%s, ", p->links.n, p->links.n == 1 ? "" : "s");
 	if (p->n_equal <= 1)
 		fputs("the only shortest path", stdout);
 	else if (p->n_spread <= 1)
-		printf("one of %.10g shortest paths", p->n_equal);
+		printf("one of %.10g %spaths", p->n_equal, shortest);
 	else if (p->n_spread < p->n_equal)
 		printf("spread over %.10g of %.10g shortest paths", p->n_spread,
 		       p->n_equal);
@@ -273,7 +276,7 @@ path_show(struct topo *topo, char **hosts, const struct path_question *question)
 		print_text(&p);
 	else
 		fprintf(stderr,
-			"antiphase: no up-down path from %s to %s; run 'antiphase "
+			"antiphase: no path from %s to %s; run 'antiphase "
 			"topology check'\n",
 			hosts[0], hosts[1]);
 	vec_free(&p.all);

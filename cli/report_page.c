@@ -14,15 +14,24 @@
 #include "lib/daemon/web_files.h"
 #include "lib/daemon/web_tables.h"
 
-/* Those that the page can show: KEYS in web/src/state.js. */
+/* Those that the page can show: KEYS and LISTS in web/src/state.js. */
 static const char *const report_schemas[] = {
-	"antiphase.advice/1",        "antiphase.changes/1",
-	"antiphase.fragmentation/1", "antiphase.health/1",
-	"antiphase.job_advices/1",   "antiphase.jobs/1",
-	"antiphase.link_history/1",  "antiphase.links/1",
-	"antiphase.sim-compare/1",   "antiphase.sim-run/1",
-	"antiphase.topology/1",      "antiphase.topology_path/1",
-	"antiphase.top/1",           NULL,
+	"antiphase.advice/1",
+	"antiphase.changes/1",
+	"antiphase.fragmentation/1",
+	"antiphase.health/1",
+	"antiphase.job_advices/1",
+	"antiphase.jobs/1",
+	"antiphase.link_history/1",
+	"antiphase.links/1",
+	"antiphase.path_inference/1",
+	"antiphase.path_probe/1",
+	"antiphase.sim-compare/1",
+	"antiphase.sim-run/1",
+	"antiphase.topology/1",
+	"antiphase.topology_path/1",
+	"antiphase.top/1",
+	NULL,
 };
 
 /* Also appends the tables of a document that the page can show. */

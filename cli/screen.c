@@ -5,9 +5,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
+#include "cli/bus_opts.h"
 #include "cli/topology_io.h"
 #include "cli/topology_service.h"
 #include "cli/topology_verbs.h"
@@ -124,10 +123,8 @@ screen_open(struct screen *screen, const struct cli_verb *verb,
 		return status;
 	error = feed_open(opts->from.items, opts->from.n, opts->keys, &screen->feed,
 			  &err);
-	if (error < 0) {
-		status = cli_fail(error, &err);
-		return error == -EACCES ? CLI_DENIED : status;
-	}
+	if (error < 0)
+		return bus_opts_fail(error, &err);
 	screen->is_live = feed_is_live(screen->feed);
 	status = load_fabric(screen, opts->fabric,
 			     opts->ecmp_seed ? opts->ecmp_seed : SCREEN_ECMP_SEED);
@@ -247,17 +244,6 @@ screen_age_ns(const struct screen *screen, int64_t to_ms)
 	const struct status status = screen_status(screen);
 
 	return status_age_ns(&status, to_ms);
-}
-
-unsigned
-screen_columns(void)
-{
-	struct winsize size;
-
-	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
-	    size.ws_col >= 20)
-		return size.ws_col;
-	return SCREEN_FULL_COLUMNS;
 }
 
 static void

@@ -24,8 +24,6 @@ struct contention_starts;
 struct strbuf;
 struct topo;
 
-/* Width of tables, unless the terminal is narrower. */
-#define SCREEN_FULL_COLUMNS 80
 /* The default of scenario files. */
 #define SCREEN_ECMP_SEED 1
 
@@ -149,7 +147,5 @@ struct status screen_status(const struct screen *screen);
 /* Appends the footer of a screen: age of the data, hosts, losses. */
 void screen_footer(const struct screen *screen, int64_t from_ms, int64_t to_ms,
 		   struct strbuf *out);
-/* Width of a line: that of the terminal, or 80. */
-unsigned screen_columns(void);
 
 #endif

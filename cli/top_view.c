@@ -13,6 +13,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/utf8.h"
 #include "lib/base/vec.h"
+#include "lib/base/words.h"
 #include "scheduler/live/job_profiler.h"
 #include "scheduler/live/live.h"
 
@@ -162,11 +163,11 @@ put_title(const struct top_view *view, size_t n, struct top_lines *lines)
 	struct strbuf title = STRBUF_EMPTY;
 
 	if (view->table == TOP_LINKS)
-		strbuf_printf(&title, "antiphase top: %zu links by %s%s", n,
-			      contention_sort_names[view->sort],
+		strbuf_printf(&title, "antiphase top: %zu link%s by %s%s", n,
+			      words_plural(n), contention_sort_names[view->sort],
 			      view->all ? "" : " (a: all)");
 	else
-		strbuf_printf(&title, "antiphase top: %zu jobs", n);
+		strbuf_printf(&title, "antiphase top: %zu job%s", n, words_plural(n));
 	if (view->filter[0])
 		strbuf_printf(&title, ", with \"%s\"", view->filter);
 	strbuf_puts(&title, "   ?: help");
@@ -286,7 +287,7 @@ top_view_text(const struct top_view *view, struct screen *screen, unsigned colum
 	strbuf_printf(out, "%zu of %zu links.\n\n", links.links.n, found.n_links);
 	add_lines(jobs_table(screen, jobs.jobs.items, jobs.jobs.n, columns),
 		  jobs.jobs.n, out);
-	strbuf_printf(out, "%zu jobs.\n", jobs.jobs.n);
+	strbuf_printf(out, "%zu job%s.\n", jobs.jobs.n, words_plural(jobs.jobs.n));
 	screen_footer(screen, found.from_ms, found.to_ms, out);
 	vec_free(&links.links);
 	vec_free(&jobs.jobs);

@@ -10,7 +10,6 @@
 #include "cli/topology_service.h"
 #include "cli/topology_verbs.h"
 #include "lib/base/clk.h"
-#include "lib/base/file.h"
 #include "lib/base/json.h"
 #include "lib/base/jsonw.h"
 #include "lib/base/strbuf.h"
@@ -19,34 +18,7 @@
 #include "topology/observed.h"
 #include "topology/observed_json.h"
 
-#define MAX_SEEN_BYTES ((size_t)256 << 20)
-#define DEFAULT_AGE_S  300
-
-/* Reads "FILE" or "NODE=FILE" into 'seen'. */
-static int
-read_seen(const char *operand, struct observed *seen, struct err *err)
-{
-	const char *equals = strchr(operand, '='), *path = operand;
-	char node[TOPO_MAX_NAME + 1] = "";
-	char *text;
-	size_t n;
-	int r;
-
-	if (equals && equals - operand <= TOPO_MAX_NAME) {
-		memcpy(node, operand, (size_t)(equals - operand));
-		node[equals - operand] = '\0';
-		if (topo_name_is_valid(node) && !strchr(node, '/'))
-			path = equals + 1;
-		else
-			node[0] = '\0';
-	}
-	r = file_read(path, MAX_SEEN_BYTES, &text, &n, err);
-	if (r < 0)
-		return r;
-	r = observed_json_read(path, text, n, node, clk_wall_us(), seen, err);
-	free(text);
-	return r;
-}
+#define DEFAULT_AGE_S 300
 
 /* The reports of the service's nodes: the reply has the members of antiphase.seen/1. */
 static int
@@ -137,7 +109,7 @@ run_diff(int argc, char **argv)
 	if (r == 0 && from)
 		r = ask_seen(from, seen, &err);
 	for (int i = first + 1; r == 0 && i < argc; i++)
-		r = read_seen(argv[i], seen, &err);
+		r = topology_read_seen(argv[i], false, seen, &err);
 	r = r < 0 ? topology_fail(r, &err) : compare(plan, seen, max_age_s, json);
 	observed_free(seen);
 	topo_unref(plan);

@@ -6,12 +6,17 @@
 #include <string.h>
 
 #include "cli/topology_service.h"
+#include "lib/base/clk.h"
 #include "lib/base/file.h"
 #include "lib/base/jsonw.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
+#include "topology/observed.h"
+#include "topology/observed_json.h"
 #include "topology/write.h"
+
+#define MAX_SEEN_BYTES ((size_t)256 << 20)
 
 int
 topology_load(const char *path, const struct topo_read_opts *opts,
@@ -93,6 +98,52 @@ topology_save(const struct topo *topo, const char *path, struct err *err)
 	topo_json_write(topo, out);
 	BUG_ON(fclose(out) != 0);
 	r = file_write(path, text, length, err);
+	free(text);
+	return r;
+}
+
+/* "dir/gpu0.json" is of gpu0. */
+static void
+name_by_file(const char *path, char ret_node[TOPO_MAX_NAME + 1])
+{
+	const char *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+	size_t n = strlen(base);
+
+	if (n > 5 && strcmp(base + n - 5, ".json") == 0)
+		n -= 5;
+	if (n > TOPO_MAX_NAME)
+		return;
+	memcpy(ret_node, base, n);
+	ret_node[n] = '\0';
+	if (!topo_name_is_valid(ret_node) || strcmp(ret_node, "-") == 0)
+		ret_node[0] = '\0';
+}
+
+int
+topology_read_seen(const char *operand, bool is_named_by_file, struct observed *seen,
+		   struct err *err)
+{
+	const char *equals = strchr(operand, '='), *path = operand;
+	char node[TOPO_MAX_NAME + 1] = "";
+	char *text;
+	size_t n;
+	int r;
+
+	if (equals && equals - operand <= TOPO_MAX_NAME) {
+		memcpy(node, operand, (size_t)(equals - operand));
+		node[equals - operand] = '\0';
+		if (topo_name_is_valid(node) && !strchr(node, '/'))
+			path = equals + 1;
+		else
+			node[0] = '\0';
+	}
+	if (!node[0] && is_named_by_file)
+		name_by_file(path, node);
+	r = file_read(path, MAX_SEEN_BYTES, &text, &n, err);
+	if (r < 0)
+		return r;
+	r = observed_json_read(path, text, n, node, clk_wall_us(), seen, err);
 	free(text);
 	return r;
 }

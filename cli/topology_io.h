@@ -11,6 +11,7 @@
 #include "topology/topo.h"
 
 struct jsonw;
+struct observed;
 struct table;
 
 /*
@@ -20,6 +21,14 @@ struct table;
  */
 int topology_load(const char *path, const struct topo_read_opts *opts,
 		  struct topo **ret_topo, struct err *err);
+
+/*
+ * Adds the reports of "FILE" or "NODE=FILE" to 'seen'.  lldpcli's text does not name its
+ * node: it is NODE, or with 'is_named_by_file' the name of the file without ".json".
+ * Returns 0 or the negative errno for topology_fail().
+ */
+int topology_read_seen(const char *operand, bool is_named_by_file,
+		       struct observed *seen, struct err *err);
 
 /* Id of the host of that name; TOPO_NONE, with 'err' filled, if there is none. */
 uint32_t topology_find_host(const struct topo *topo, const char *name, struct err *err);

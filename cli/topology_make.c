@@ -10,8 +10,10 @@
 #include "lib/base/file.h"
 #include "lib/base/vec.h"
 #include "lib/base/words.h"
+#include "topology/from_reports.h"
 #include "topology/gen_table.h"
 #include "topology/k8s.h"
+#include "topology/observed.h"
 
 static const char output_help[] = "write to FILE instead of standard output";
 
@@ -47,6 +49,8 @@ type_of(enum gen_type type)
 		return CLI_RATIO;
 	case GEN_WORD:
 		return CLI_WORDS;
+	case GEN_DIMS:
+		return CLI_STR;
 	default:
 		return CLI_NUM;
 	}
@@ -60,24 +64,27 @@ place_of(const struct gen_option *option, struct option_value *value)
 	case GEN_COUNT:
 		return &value->count;
 	case GEN_WORD:
+	case GEN_DIMS:
 		return &value->word;
 	default:
 		return &value->number;
 	}
 }
 
-/* The value of an option for gen_build(). */
-static double
-number_of(const struct gen_option *option, const struct option_value *value)
+/* The value of an option for gen_build().  Returns 0 or -EINVAL. */
+static int
+number_of(const struct gen_option *option, const struct option_value *value,
+	  double *ret_number, struct err *err)
 {
-	switch (option->type) {
-	case GEN_COUNT:
-		return (double)value->count;
-	case GEN_WORD:
-		return value->word ? words_index(value->word, option->words) + 1 : 0;
-	default:
-		return value->number;
-	}
+	*ret_number = value->number;
+	if (option->type == GEN_COUNT)
+		*ret_number = (double)value->count;
+	else if (option->type == GEN_WORD)
+		*ret_number =
+			value->word ? words_index(value->word, option->words) + 1 : 0;
+	else if (option->type == GEN_DIMS && value->word)
+		return gen_parse_dims(option, value->word, ret_number, err);
+	return 0;
 }
 
 /* The kind's options for cli_parse(), which stores the values in 'given'. */
@@ -121,11 +128,12 @@ build_and_save(const struct gen_kind *kind, const struct option_value *given,
 	double values[GEN_MAX_OPTIONS];
 	struct topo *topo;
 	struct err err = { 0 };
-	int r;
+	int r = 0;
 
-	for (size_t i = 0; i < kind->n_options; i++)
-		values[i] = number_of(&kind->options[i], &given[i]);
-	r = gen_build(kind, values, &topo, &err);
+	for (size_t i = 0; r == 0 && i < kind->n_options; i++)
+		r = number_of(&kind->options[i], &given[i], &values[i], &err);
+	if (r == 0)
+		r = gen_build(kind, values, &topo, &err);
 	if (r == 0) {
 		r = topology_save(topo, output, &err);
 		topo_unref(topo);
@@ -192,7 +200,7 @@ const struct cli_verb verb_topology_generate = {
 /* ---- import --------------------------------------------------------------------- */
 
 struct import_args {
-	const char *from, *output, *nodes;
+	const char *from, *output, *nodes, *hosts;
 	double gbps, uplink_gbps, oversubscription;
 	int64_t n_slots;
 	struct topo_k8s_opts k8s;
@@ -205,9 +213,36 @@ print_note(void *ctx, const char *note)
 	fprintf(stderr, "antiphase topology import: %s\n", note);
 }
 
-/* Reads FILE, and the Nodes that HyperNodes match, and writes native JSON. */
+/* A fabric from the reports in the files. */
 static int
-import_and_save(struct import_args *args, const char *path, struct err *err)
+load_reports(char **operands, size_t n, const char *hosts,
+	     const struct topo_read_opts *opts, struct topo **ret_topo, struct err *err)
+{
+	struct observed **seen = xcalloc(n, sizeof(struct observed *));
+	VEC(struct topo_report) reports = VEC_EMPTY;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		seen[i] = observed_new();
+		r = topology_read_seen(operands[i], true, seen[i], err);
+		for (size_t k = 0; r == 0 && k < observed_n_nodes(seen[i]); k++)
+			vec_push(&reports,
+				 ((struct topo_report){ operands[i],
+							observed_node(seen[i], k) }));
+	}
+	if (r == 0)
+		r = topo_from_reports(reports.items, reports.n, hosts, opts, ret_topo,
+				      err);
+	for (size_t i = 0; i < n; i++)
+		observed_free(seen[i]);
+	free(seen);
+	vec_free(&reports);
+	return r;
+}
+
+/* Reads the files, and the Nodes that HyperNodes match, and writes native JSON. */
+static int
+import_and_save(struct import_args *args, char **paths, size_t n, struct err *err)
 {
 	struct topo_read_opts opts = { .format = TOPO_FORMAT_GUESS,
 				       .default_bps = args->gbps * 1e9,
@@ -228,8 +263,10 @@ import_and_save(struct import_args *args, const char *path, struct err *err)
 			      &args->k8s.n_nodes_text, err);
 	args->k8s.nodes_file = args->nodes;
 	args->k8s.nodes_text = nodes;
-	if (r == 0)
-		r = topology_load(path, &opts, &topo, err);
+	if (r == 0 && opts.format == TOPO_FORMAT_LLDP)
+		r = load_reports(paths, n, args->hosts, &opts, &topo, err);
+	else if (r == 0)
+		r = topology_load(paths[0], &opts, &topo, err);
 	if (r == 0) {
 		r = topology_save(topo, args->output, err);
 		topo_unref(topo);
@@ -272,10 +309,14 @@ run_import(int argc, char **argv)
 			")"),
 		CLI_OPT("nodes", 0, CLI_STR, &args.nodes, "FILE",
 			"for HyperNodes: the Nodes that labels and patterns match"),
+		CLI_OPT("hosts", 0, CLI_STR, &args.hosts, "LIST",
+			"for LLDP: the hosts (default: nodes with one neighbor, and "
+			"those that do not bridge)"),
 		CLI_OPT("output", 'o', CLI_STR, &args.output, "FILE", output_help),
 		CLI_OPTS_END,
 	};
 	struct err err = { 0 };
+	bool is_lldp;
 	int first = cli_parse(&verb_topology_import, opts, argc, argv);
 	int r;
 
@@ -285,20 +326,31 @@ run_import(int argc, char **argv)
 		return cli_usage_error(&verb_topology_import,
 				       "--uplink-gbps and --oversubscription exclude "
 				       "each other");
-	r = import_and_save(&args, argv[first], &err);
+	is_lldp = args.from && strcmp(args.from, "lldp") == 0;
+	if (!is_lldp && argc - first > 1)
+		return cli_usage_error(
+			&verb_topology_import,
+			"expected one FILE; only --from lldp takes more");
+	if (!is_lldp && args.hosts)
+		return cli_usage_error(&verb_topology_import,
+				       "--hosts is for --from lldp");
+	r = import_and_save(&args, argv + first, (size_t)(argc - first), &err);
 	return r < 0 ? topology_fail(r, &err) : CLI_OK;
 }
 
 const struct cli_verb verb_topology_import = {
 	.name = "topology import",
-	.summary = "convert files of Slurm, ibnetdiscover, topograph or Kubernetes",
-	.usage = "[options] FILE",
-	.examples = "  antiphase topology import --gbps 200 /etc/slurm/topology.conf\n"
-		    "  ibnetdiscover | antiphase topology import -o fabric.json -\n"
-		    "  antiphase topology import --gbps 400 --oversubscription 2:1 "
-		    "nodes.json\n",
+	.summary =
+		"convert files of Slurm, ibnetdiscover, LLDP, topograph or Kubernetes",
+	.usage = "[options] FILE...",
+	.examples =
+		"  antiphase topology import --gbps 200 /etc/slurm/topology.conf\n"
+		"  ibnetdiscover | antiphase topology import -o fabric.json -\n"
+		"  antiphase topology import --gbps 400 --oversubscription 2:1 "
+		"nodes.json\n"
+		"  antiphase topology import --from lldp -o fabric.json lldp/*.json\n",
 	.run = run_import,
-	.operands = "one FILE",
+	.operands = "one FILE, or several with --from lldp",
 	.min_operands = 1,
-	.max_operands = 1,
+	.max_operands = OBSERVED_MAX_NODES,
 };

@@ -4,17 +4,20 @@
  * the links that a job loads.
  */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "cli/path_print.h"
 #include "cli/topology_io.h"
 #include "cli/topology_service.h"
 #include "cli/topology_verbs.h"
+#include "lib/base/file.h"
 #include "lib/base/hostlist.h"
 #include "lib/base/jsonw.h"
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
 #include "lib/base/words.h"
 #include "topology/collective.h"
+#include "topology/kueue.h"
 #include "topology/route.h"
 
 /* ---- path ------------------------------------------------------------------------ */
@@ -82,22 +85,38 @@ take_host(void *ctx, const char *name)
 	return 0;
 }
 
+/* From --hosts, or from the file of a Workload of Kueue. */
 static int
-find_load(struct load *load, struct topo *topo, const char *hosts)
+find_hosts(struct load *load, const char *hosts, const char *workload)
+{
+	size_t max_hosts = (size_t)topo_n_hosts(load->topo) + 1, length;
+	const char *why = NULL;
+	char *text;
+	int r;
+
+	if (hosts) {
+		r = hostlist_expand(hosts, max_hosts, take_host, load, &why);
+		return why ? err_set(load->err, NULL, 0, 0, "--hosts is '%s': %s",
+				     hosts, why)
+			   : r;
+	}
+	r = file_read(workload, TOPO_MAX_FILE_BYTES, &text, &length, load->err);
+	if (r < 0)
+		return r;
+	r = kueue_nodes_read(workload, text, length, max_hosts, take_host, load,
+			     load->err);
+	free(text);
+	return r;
+}
+
+static int
+find_load(struct load *load, struct topo *topo)
 {
 	struct routes *routes;
-	const char *why = NULL;
 	enum collective kind;
 	uint32_t pair[2];
 	int r;
 
-	load->topo = topo;
-	r = hostlist_expand(hosts, (size_t)topo_n_hosts(topo) + 1, take_host, load,
-			    &why);
-	if (r < 0)
-		return why ? err_set(load->err, NULL, 0, 0, "--hosts is '%s': %s",
-				     hosts, why)
-			   : r;
 	kind = (enum collective)words_index(load->collective, collective_names);
 	r = collective_make(topo, kind, load->hosts.items, load->hosts.n, 1,
 			    &load->flows);
@@ -110,7 +129,7 @@ find_load(struct load *load, struct topo *topo, const char *hosts)
 			   pair);
 	routes_free(routes);
 	if (r < 0)
-		err_set(load->err, NULL, 0, 0, "no up-down path from %s to %s",
+		err_set(load->err, NULL, 0, 0, "no path from %s to %s",
 			topo_node(topo, pair[0])->name, topo_node(topo, pair[1])->name);
 	return r;
 }
@@ -149,11 +168,12 @@ load_text(const struct load *load)
 {
 	struct table t;
 
-	printf("%s over %zu hosts: %zu flows on %zu links; an interface "
+	printf("%s over %zu host%s: %zu flow%s on %zu link%s; an interface "
 	       "carries %.6g times the message\n"
 	       "\n",
-	       load->collective, load->hosts.n, load->flows.n, load->footprint.n,
-	       load->flows.nic_bytes);
+	       load->collective, load->hosts.n, words_plural(load->hosts.n),
+	       load->flows.n, words_plural(load->flows.n), load->footprint.n,
+	       words_plural(load->footprint.n), load->flows.nic_bytes);
 	table_init(&t,
 		   (const char *const[]){ "LINK", "%Gb/s", "%FACTOR", "%FLOWS", NULL });
 	for (size_t i = 0; i < load->footprint.n; i++) {
@@ -172,11 +192,14 @@ run_links_of(int argc, char **argv)
 {
 	struct err err = { 0 };
 	struct load load = { .collective = collective_names[0], .err = &err };
-	const char *hosts = NULL;
+	const char *hosts = NULL, *workload = NULL;
 	bool json = false;
 	const struct cli_opt opts[] = {
 		CLI_OPT("hosts", 0, CLI_STR, &hosts, "LIST",
 			"hosts of the job, such as 'h[0-3]'"),
+		CLI_OPT("workload", 0, CLI_STR, &workload, "FILE",
+			"hosts that Kueue assigned to this Workload (kubectl get "
+			"workload NAME -o json)"),
 		CLI_OPT("collective", 'c', CLI_WORDS, &load.collective, "KIND",
 			"their collective operation (default: ring)",
 			.words = collective_names),
@@ -193,13 +216,17 @@ run_links_of(int argc, char **argv)
 
 	if (first < 0)
 		return cli_status(first);
-	if (argc - first != 1 || !hosts)
-		return cli_usage_error(&verb_topology_links_of,
-				       "expected one FILE and --hosts LIST");
+	if (argc - first != 1 || !hosts == !workload)
+		return cli_usage_error(
+			&verb_topology_links_of,
+			"expected one FILE, and --hosts LIST or --workload FILE");
 	r = topology_load(argv[first], NULL, &topo, &err);
 	if (r < 0)
 		return topology_fail(r, &err);
-	r = find_load(&load, topo, hosts);
+	load.topo = topo;
+	r = find_hosts(&load, hosts, workload);
+	if (r == 0)
+		r = find_load(&load, topo);
 	if (r < 0)
 		cli_fail(r, &err);
 	else if (json)
@@ -216,7 +243,7 @@ run_links_of(int argc, char **argv)
 const struct cli_verb verb_topology_links_of = {
 	.name = "topology links-of",
 	.summary = "show the links that a job loads, and by how much",
-	.usage = "[options] --hosts LIST FILE",
+	.usage = "[options] --hosts LIST|--workload FILE FILE",
 	.examples = "  antiphase topology links-of fabric.json --hosts 'h[0-5]'\n"
 		    "  antiphase topology links-of fabric.json --hosts h0,h4 -c "
 		    "all-to-all\n",

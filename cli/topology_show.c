@@ -11,9 +11,11 @@
 #include "lib/base/hostlist.h"
 #include "lib/base/jsonw.h"
 #include "lib/base/table.h"
+#include "lib/base/words.h"
 #include "topology/check.h"
 #include "topology/k8s.h"
 #include "topology/route.h"
+#include "topology/routing.h"
 #include "topology/write.h"
 
 /* ---- Shared --------------------------------------------------------------------- */
@@ -22,7 +24,7 @@
 #define MAX_NAMES_LENGTH 40
 
 struct counts {
-	uint64_t n_hosts, n_slots, n_switches, n_cables;
+	uint64_t n_hosts, n_slots, n_switches, n_cables, n_scale_up;
 };
 
 static struct counts
@@ -36,6 +38,7 @@ count_all(const struct topo *topo)
 		c.n_slots += node->n_slots;
 		c.n_hosts += node->kind == TOPO_HOST;
 		c.n_switches += node->kind == TOPO_SWITCH;
+		c.n_scale_up += node->is_scale_up;
 	}
 	for (uint32_t i = 0; i < topo_n_links(topo); i++) {
 		uint32_t reverse = topo_link(topo, i)->reverse;
@@ -51,7 +54,8 @@ add_names(const struct topo *topo, uint32_t tier, struct strbuf *out)
 	VEC(const char *) names = VEC_EMPTY;
 
 	for (uint32_t i = 0; i < topo_n_nodes(topo); i++) {
-		if (topo_node(topo, i)->tier == tier)
+		if (topo_node(topo, i)->tier == tier &&
+		    !topo_node(topo, i)->is_scale_up)
 			vec_push(&names, topo_node(topo, i)->name);
 	}
 	hostlist_fold(names.items, names.n, out);
@@ -193,6 +197,7 @@ static void
 show_json(const struct topo *topo, bool with_links)
 {
 	struct counts c = count_all(topo);
+	struct strbuf routing = STRBUF_EMPTY;
 	struct jsonw w;
 
 	jsonw_document(&w, stdout, "antiphase.topology_summary/1");
@@ -201,11 +206,46 @@ show_json(const struct topo *topo, bool with_links)
 	jsonw_int(&w, "slots", (int64_t)c.n_slots);
 	jsonw_int(&w, "switches", (int64_t)c.n_switches);
 	jsonw_int(&w, "cables", (int64_t)c.n_cables);
+	jsonw_int(&w, "scale_up_domains", (int64_t)c.n_scale_up);
 	write_tiers(topo, &w);
+	topo_routing_text(topo_routing(topo), &routing);
+	jsonw_str(&w, "routing", routing.text);
+	strbuf_free(&routing);
 	if (with_links)
 		write_links(topo, &w);
 	jsonw_end(&w);
 	jsonw_finish(&w);
+}
+
+/* The scale-up domains, one line for each size and speed that follow each other. */
+static void
+print_scale_up(const struct topo *topo)
+{
+	size_t n_hosts = 0, n_domains = 0, n_out;
+	double bps = 0;
+
+	for (uint32_t i = 0; i <= topo_n_nodes(topo); i++) {
+		const uint32_t *out = NULL;
+		double here_bps = 0;
+
+		if (i < topo_n_nodes(topo) && !topo_node(topo, i)->is_scale_up)
+			continue;
+		n_out = 0;
+		if (i < topo_n_nodes(topo))
+			out = topo_links_out(topo, i, &n_out);
+		if (n_out)
+			here_bps = topo_link(topo, out[0])->capacity_bps;
+		if (n_domains &&
+		    (n_out != n_hosts || here_bps < bps || here_bps > bps)) {
+			printf("\nScale-up: %zu domain%s of %zu hosts, %.10g Gb/s a "
+			       "host\n",
+			       n_domains, words_plural(n_domains), n_hosts, bps / 1e9);
+			n_domains = 0;
+		}
+		n_hosts = n_out;
+		bps = here_bps;
+		n_domains++;
+	}
 }
 
 static void
@@ -213,23 +253,34 @@ show_text(const struct topo *topo, bool with_links)
 {
 	struct counts c = count_all(topo);
 
-	printf("%s: %llu hosts with %llu slots, %llu switches, %llu cables\n\n",
-	       topo_name(topo), (unsigned long long)c.n_hosts,
-	       (unsigned long long)c.n_slots, (unsigned long long)c.n_switches,
-	       (unsigned long long)c.n_cables);
+	printf("%s: %llu host%s with %llu slot%s, %llu switch%s, %llu cable%s\n\n",
+	       topo_name(topo), (unsigned long long)c.n_hosts, words_plural(c.n_hosts),
+	       (unsigned long long)c.n_slots, words_plural(c.n_slots),
+	       (unsigned long long)c.n_switches, c.n_switches == 1 ? "" : "es",
+	       (unsigned long long)c.n_cables, words_plural(c.n_cables));
 	print_tiers(topo);
+	print_scale_up(topo);
+	if (topo_routing(topo)->method != TOPO_UP_DOWN) {
+		struct strbuf routing = STRBUF_EMPTY;
+
+		topo_routing_text(topo_routing(topo), &routing);
+		printf("\nRouting: %s%s\n", routing.text,
+		       topo_routing(topo)->method == TOPO_TORUS ? ", in dimension order"
+								: "");
+		strbuf_free(&routing);
+	}
 	if (with_links) {
 		putchar('\n');
 		print_links(topo);
 	}
 }
 
-static const char *const show_formats[] = { "hypernodes", "k8s-nodes", "k8s-labels",
-					    NULL };
+static const char *const show_formats[] = { "hypernodes", "k8s-nodes",  "k8s-labels",
+					    "slurm-yaml", "slurm-conf", NULL };
 
-/* The output formats for Kubernetes. */
+/* The formats of others. */
 static int
-show_k8s(const struct topo *topo, const char *format, const char *keys)
+show_format(const struct topo *topo, const char *format, const char *keys)
 {
 	struct err err = { 0 };
 	int r;
@@ -240,8 +291,12 @@ show_k8s(const struct topo *topo, const char *format, const char *keys)
 		r = topo_hypernodes_write(topo, stdout, &err);
 	else if (strcmp(format, "k8s-nodes") == 0)
 		r = topo_k8s_nodes_write(topo, keys, stdout, &err);
-	else
+	else if (strcmp(format, "k8s-labels") == 0)
 		r = topo_k8s_labels_write(topo, keys, stdout, &err);
+	else if (strcmp(format, "slurm-yaml") == 0)
+		r = topo_slurm_yaml_write(topo, stdout, &err);
+	else
+		r = topo_slurm_conf_write(topo, stdout, &err);
 	return r < 0 ? cli_fail(r, &err) : CLI_OK;
 }
 
@@ -256,7 +311,7 @@ run_show(int argc, char **argv)
 		CLI_OPT("dot", 0, CLI_FLAG, &dot, NULL,
 			"print for Graphviz (... | dot -Tsvg)"),
 		CLI_OPT("format", 0, CLI_WORDS, &format, "FORMAT",
-			"print for Kubernetes", .words = show_formats),
+			"print for Kubernetes or Slurm", .words = show_formats),
 		CLI_OPT("labels", 0, CLI_STR, &keys, "KEYS",
 			"keys of the labels, closest switch first (default: " K8S_LABEL_KEYS
 			")"),
@@ -276,7 +331,7 @@ run_show(int argc, char **argv)
 	if (r < 0)
 		return topology_fail(r, &err);
 	if (format)
-		status = show_k8s(topo, format, keys);
+		status = show_format(topo, format, keys);
 	else if (dot)
 		topo_dot_write(topo, stdout);
 	else if (json)
@@ -289,12 +344,14 @@ run_show(int argc, char **argv)
 
 const struct cli_verb verb_topology_show = {
 	.name = "topology show",
-	.summary = "show a fabric as a table, JSON, drawing or Kubernetes objects",
+	.summary =
+		"show a fabric as a table, JSON, drawing, or for Kubernetes or Slurm",
 	.usage = "[options] FILE",
 	.examples =
 		"  antiphase topology show fabric.json\n"
 		"  antiphase topology show --dot fabric.json | dot -Tsvg >fabric.svg\n"
-		"  antiphase topology show --format hypernodes fabric.json\n",
+		"  antiphase topology show --format hypernodes fabric.json\n"
+		"  antiphase topology show --format slurm-yaml fabric.json\n",
 	.run = run_show,
 	.operands = "one FILE",
 	.min_operands = 1,

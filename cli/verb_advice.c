@@ -101,8 +101,8 @@ print_table(const struct args *args, const struct advice_doc *doc)
 		add_row(doc, job, &t);
 		n_places += job->is_advised && job->n_places;
 	}
-	if (screen_columns() < SCREEN_FULL_COLUMNS)
-		table_fit(&t, screen_columns(), missed_least,
+	if (cli_columns() < CLI_FULL_COLUMNS)
+		table_fit(&t, cli_columns(), missed_least,
 			  sizeof missed_least / sizeof *missed_least);
 	if (doc->n_jobs)
 		table_print(&t, stdout);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/advice_moves.h"
+#include "cli/advice_payers.h"
 #include "cli/advice_request.h"
 #include "cli/advice_svg.h"
 #include "cli/advise_k8s.h"
@@ -128,6 +129,7 @@ print_links(const struct advice_doc *doc, bool all, FILE *out)
 static void
 print_text(const struct advice_doc *doc, bool all_links, FILE *out)
 {
+	struct strbuf payers = STRBUF_EMPTY;
 	bool any_placed = false;
 	size_t n_flows = 0, n_jobs = 0;
 
@@ -154,6 +156,9 @@ print_text(const struct advice_doc *doc, bool all_links, FILE *out)
 		"%zu iterations)\n",
 		100 * doc->goodput_before, 100 * doc->goodput_after, doc->policy,
 		doc->n_runs, doc->n_iterations);
+	advice_payers_put(doc, &payers);
+	fwrite(payers.text, 1, payers.length, out);
+	strbuf_free(&payers);
 }
 
 /* ---- Drawings -------------------------------------------------------------------- */

@@ -32,7 +32,7 @@ static void
 print_fitting(struct table *t, const size_t *missed_least, size_t n)
 {
 	if (isatty(STDOUT_FILENO))
-		table_fit(t, screen_columns(), missed_least, n);
+		table_fit(t, cli_columns(), missed_least, n);
 	table_print(t, stdout);
 	table_fini(t);
 }

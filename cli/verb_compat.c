@@ -14,6 +14,7 @@
 #include "lib/base/err.h"
 #include "lib/base/file.h"
 #include "lib/base/vec.h"
+#include "lib/base/words.h"
 #include "scheduler/core/advise/compat.h"
 #include "scheduler/core/profile/profile_json.h"
 
@@ -198,8 +199,8 @@ write_svg(const char *path, const struct args *args, const struct jobs *jobs,
 	  const int64_t *shift_us, double score, struct err *err)
 {
 	struct circle_svg_job *rings = xcalloc(jobs->list.n, sizeof *rings);
-	char *title = xasprintf("%zu jobs on a link of %.10g Gb/s", jobs->list.n,
-				args->capacity_gbps);
+	char *title = xasprintf("%zu job%s on a link of %.10g Gb/s", jobs->list.n,
+				words_plural(jobs->list.n), args->capacity_gbps);
 	struct circle_svg drawing = {
 		.title = title,
 		.subtitle = shift_us != NULL ? "after shifting" : "before shifting",

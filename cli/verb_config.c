@@ -313,7 +313,11 @@ static int
 run_check(int argc, char **argv)
 {
 	bool is_json = false;
+	const char *file = NULL;
 	const struct cli_opt opts[] = {
+		CLI_OPT("config", 'c', CLI_STR, &file, "FILE",
+			"settings file (default: " SETTINGS_FILE
+			"), with conf.d beside it"),
 		CLI_OPT("json", 'j', CLI_FLAG, &is_json, NULL,
 			"print antiphase.config_check/1"),
 		CLI_OPTS_END,
@@ -322,18 +326,25 @@ run_check(int argc, char **argv)
 	struct fault_output fault_output = { NULL };
 	struct err err = { 0 };
 	struct jsonw w;
+	char **files;
+	size_t n_files;
 
 	if (first < 0)
 		return cli_status(first);
-	if (first == argc)
+	if (first < argc && file)
 		return cli_usage_error(&verb_config_check,
-				       "expected a FILE, such as " SETTINGS_FILE);
+				       "--config excludes operands");
+	files = settings_files(file, &n_files);
 	if (is_json) {
 		fault_output.w = &w;
 		jsonw_document(&w, stdout, "antiphase.config_check/1");
 		jsonw_array(&w, "faults");
 	}
-	n = check_files(argv + first, argc - first, &fault_output, &err);
+	n = first < argc ? check_files(argv + first, argc - first, &fault_output, &err)
+			 : check_files(files, (int)n_files, &fault_output, &err);
+	for (size_t i = 0; i < n_files; i++)
+		free(files[i]);
+	free(files);
 	if (is_json) {
 		jsonw_end(&w);
 		jsonw_end(&w);
@@ -349,8 +360,9 @@ run_check(int argc, char **argv)
 static const struct cli_verb verb_config_check = {
 	.name = "config check",
 	.summary = "check settings files, without starting a daemon",
-	.usage = "[options] FILE...",
-	.examples = "  antiphase config check /etc/antiphase/antiphase.conf\n",
+	.usage = "[options] [FILE...]",
+	.examples = "  antiphase config check\n"
+		    "  antiphase config check /etc/antiphase/antiphase.conf\n",
 	.run = run_check,
 };
 

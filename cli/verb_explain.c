@@ -78,11 +78,27 @@ fail_unknown(const struct args *args, const struct advice_doc *doc, struct err *
 }
 
 static int
+explain_links(const struct args *args, const struct advice_doc *doc, struct strbuf *out,
+	      struct err *err)
+{
+	bool is_known = false;
+
+	for (size_t i = 0; i < doc->n_links; i++) {
+		if (!advice_doc_link_is(&doc->links[i], args->subject))
+			continue;
+		if (is_known)
+			strbuf_putc(out, '\n');
+		advice_prose_link(doc, &doc->links[i], out);
+		is_known = true;
+	}
+	return is_known ? 0 : fail_unknown(args, doc, err);
+}
+
+static int
 explain(const struct args *args, const struct advice_doc *doc, struct strbuf *out,
 	struct err *err)
 {
 	const struct advice_doc_job *job;
-	const struct advice_doc_link *link;
 
 	if (!args->subject) {
 		advice_prose_all(doc, out);
@@ -93,11 +109,7 @@ explain(const struct args *args, const struct advice_doc *doc, struct strbuf *ou
 		advice_prose_job(doc, job, out);
 		return 0;
 	}
-	link = advice_doc_find_link(doc, args->subject);
-	if (!link)
-		return fail_unknown(args, doc, err);
-	advice_prose_link(doc, link, out);
-	return 0;
+	return explain_links(args, doc, out, err);
 }
 
 /*

@@ -81,8 +81,7 @@ show_text(const struct args *args, const struct screen *screen,
 	if (args->job) {
 		jobs_detail(screen, found, picked->jobs.items[0], &out);
 	} else if (n) {
-		char **lines =
-			jobs_table(screen, picked->jobs.items, n, screen_columns());
+		char **lines = jobs_table(screen, picked->jobs.items, n, cli_columns());
 
 		for (size_t i = 0; i <= n; i++) {
 			strbuf_printf(&out, "%s\n", lines[i]);

@@ -18,8 +18,12 @@
 #include "lib/base/vec.h"
 #include "lib/base/words.h"
 #include "scheduler/live/live.h"
+#include "topology/topo.h"
 
 #define REFRESH_NS INT64_C(1000000000)
+
+/* A burst of the host may end in the next millisecond. */
+#define PEAK_ABOVE 1.1
 
 static const char *const tiers[] = { "host", "up", "down", NULL };
 
@@ -169,6 +173,75 @@ show_json(const struct args *args, const struct screen *screen,
 	jsonw_finish(&w);
 }
 
+/* Names an interface whose traffic is on no link, and says what to do. */
+static void
+add_unattached(const struct screen *screen, const struct contention *found,
+	       struct strbuf *out)
+{
+	const struct live_interface *first =
+		live_interface(screen->live, found->first_unattached);
+	uint32_t n_more = found->n_unattached - 1;
+
+	strbuf_printf(out, "%s:%s", live_host(screen->live, first->host)->name,
+		      first->name);
+	if (n_more)
+		strbuf_printf(out, " and %u other interface%s are", n_more,
+			      words_plural(n_more));
+	else
+		strbuf_puts(out, " is");
+	strbuf_puts(out,
+		    " at no cable of the fabric: add the cable there, or leave the\n"
+		    "interface out ('interface' of [source] on its host).\n");
+}
+
+/* A link of the fabric that its host measures above the capacity; NULL: none. */
+static const struct contention_link *
+find_queued(const struct contention *found)
+{
+	for (size_t i = 0; i < found->n_links; i++) {
+		const struct contention_link *link = &found->links[i];
+
+		if (link->basis != CONTENTION_COMPUTED && link->link != TOPO_NONE &&
+		    link->from_tier == 0 && link->capacity_bps > 0 &&
+		    link->peak_bps > PEAK_ABOVE * link->capacity_bps)
+			return link;
+	}
+	return NULL;
+}
+
+/* Explains rates above the capacity, measured or computed. */
+static void
+add_too_much(const struct contention *found, struct strbuf *out)
+{
+	const struct contention_link *queued = find_queued(found);
+	uint32_t n = found->n_overfull;
+
+	if (queued) {
+		strbuf_printf(out,
+			      "PEAK of %s is above its capacity: the host\n"
+			      "counts packets before its queue, which sends them "
+			      "later; or the capacity is\n"
+			      "stated too low.\n",
+			      queued->name);
+		return; /* This also goes for links computed from that. */
+	}
+	if (n)
+		strbuf_printf(out,
+			      "%u link%s a computed load above %s capacity, and no "
+			      "flow has another path:\n"
+			      "the capacity in the fabric is too low, or hosts count "
+			      "packets before their queues.\n",
+			      n, n == 1 ? " has" : "s have", n == 1 ? "its" : "their");
+	n = found->n_impossible;
+	if (n)
+		strbuf_printf(out,
+			      "%u link%s a computed load above %s capacity: flows take "
+			      "other paths than\n"
+			      "computed.  Counters of the switches would resolve "
+			      "this.\n",
+			      n, n == 1 ? " has" : "s have", n == 1 ? "its" : "their");
+}
+
 static void
 add_fabric(const struct screen *screen, const struct contention *found,
 	   struct strbuf *out)
@@ -179,22 +252,14 @@ add_fabric(const struct screen *screen, const struct contention *found,
 			    "interfaces; links between\n"
 			    "switches are missing.\n");
 	if (found->n_unattached)
-		strbuf_printf(
-			out,
-			"%u interfaces are not the end of a cable of the fabric.\n",
-			found->n_unattached);
-	if (found->n_impossible)
-		strbuf_printf(
-			out,
-			"%u links have a computed load above their capacity: flows "
-			"take other paths than\n"
-			"computed.  Counters of the switches would resolve this.\n",
-			found->n_impossible);
+		add_unattached(screen, found, out);
+	add_too_much(found, out);
 	if (found->n_unplaced)
 		strbuf_printf(out,
-			      "%u jobs have hosts that cannot reach each other on the "
+			      "%u job%s hosts that cannot reach each other on the "
 			      "fabric.\n",
-			      found->n_unplaced);
+			      found->n_unplaced,
+			      found->n_unplaced == 1 ? " has" : "s have");
 }
 
 static void
@@ -203,7 +268,7 @@ show_table(const struct args *args, const struct screen *screen,
 	   struct strbuf *out)
 {
 	size_t n = picked->links.n;
-	char **lines = links_table(screen, picked->links.items, n, screen_columns());
+	char **lines = links_table(screen, picked->links.items, n, cli_columns());
 
 	for (size_t i = 0; i <= n; i++) {
 		if (n)
@@ -212,7 +277,7 @@ show_table(const struct args *args, const struct screen *screen,
 	}
 	free(lines);
 	if (args->all)
-		strbuf_printf(out, "%zu links.\n", n);
+		strbuf_printf(out, "%zu link%s.\n", n, words_plural(n));
 	else
 		strbuf_printf(out,
 			      "%zu of %zu links shown (OVER > 0 or PEAK > 70 %%)%s\n",

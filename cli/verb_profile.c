@@ -18,6 +18,7 @@
 #include "lib/base/strtab.h"
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
+#include "lib/base/words.h"
 #include "scheduler/core/profile/capture_csv.h"
 #include "scheduler/core/profile/detect.h"
 #include "scheduler/core/profile/profile_json.h"
@@ -90,6 +91,8 @@ profile_job(const struct args *args, const char *path, const struct capture *cap
 			&detection, err);
 		if (error == 0)
 			add_found(results, &detection, (double)set.n_buckets / 1e3);
+		else if (error == -ENODATA)
+			err_append(err, " (--from and --for choose another part)");
 		series_fini(&set);
 	}
 	if (error == -ENODATA) {
@@ -284,9 +287,10 @@ print_people(const struct results *results)
 		struct strbuf sketch = STRBUF_EMPTY;
 		double highest_bps;
 
-		printf("\nJob %s: mean of %lld iterations in %.1f s; rates of one "
+		printf("\nJob %s: mean of %lld iteration%s in %.1f s; rates of one "
 		       "interface in one direction:\n",
 		       d->profile.job, (long long)d->profile.n_iterations,
+		       words_plural((uint64_t)d->profile.n_iterations),
 		       results->seconds.items[i]);
 		highest_bps = sparkline_sketch(d->fold_bps, d->n_fold, SKETCH_COLUMNS,
 					       &sketch);

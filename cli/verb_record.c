@@ -16,6 +16,7 @@
 #include "lib/base/jsonw.h"
 #include "lib/base/progress.h"
 #include "lib/base/units.h"
+#include "lib/base/words.h"
 #include "lib/wire/bus.h"
 #include "lib/wire/rec.h"
 #include "lib/wire/tele.h"
@@ -56,6 +57,8 @@ recorder_open(struct recorder *r, const struct args *args, struct err *err)
 	error = bus_sub_open(args->bus.items, args->bus.n, args->is_bound, keys,
 			     &r->sub, err);
 	bus_keys_free(keys);
+	for (size_t i = 0; i < args->bus.n && !error && !args->is_bound; i++)
+		error = bus_endpoint_resolve(args->bus.items[i], err);
 	if (error < 0)
 		return error;
 	bus_sub_want(r->sub, TELE_SUMMARY, NULL, true);
@@ -164,9 +167,10 @@ static void
 print_counts(const struct recorder *r, const struct bus_counts *counts)
 {
 	fprintf(stderr,
-		"recorded %" PRIu64 " frames (%.1f MB) of %u hosts in %.1f s, %" PRIu64
-		" missing",
-		r->frames, (double)r->bytes / 1e6, (unsigned)counts->hosts,
+		"recorded %" PRIu64
+		" frame%s (%.1f MB) of %u host%s in %.1f s, %" PRIu64 " missing",
+		r->frames, words_plural(r->frames), (double)r->bytes / 1e6,
+		(unsigned)counts->hosts, words_plural(counts->hosts),
 		(double)(clk_monotonic_ns() - r->start_ns) / 1e9, counts->gaps);
 	if (counts->damaged + counts->foreign)
 		fprintf(stderr, ", %" PRIu64 " damaged, %" PRIu64 " of another version",
@@ -236,6 +240,11 @@ answer(const struct recorder *r)
 		status = CLI_OK;
 	else if (counts->connections || counts->reconnects)
 		status = nothing(CLI_THIN, "the publisher at %s sent no frames", where);
+	else if (counts->refused && r->args->is_bound)
+		status = nothing(CLI_DENIED,
+				 "no publisher at %s, and connections were refused: "
+				 "the warnings say why",
+				 where);
 	else if (counts->refused)
 		status =
 			nothing(CLI_DENIED,

@@ -19,6 +19,7 @@
 #include "lib/base/strtab.h"
 #include "lib/base/units.h"
 #include "lib/base/vec.h"
+#include "lib/base/words.h"
 #include "lib/wire/bus.h"
 #include "lib/wire/rec.h"
 #include "lib/wire/seq.h"
@@ -180,9 +181,11 @@ answer(const struct replay *r, const char *path, int64_t start_ns)
 	struct strbuf damage = STRBUF_EMPTY;
 
 	fprintf(stderr,
-		"replayed %" PRIu64 " frames (%.1f MB) of %u hosts in %.1f s, %" PRIu64
+		"replayed %" PRIu64
+		" frame%s (%.1f MB) of %u host%s in %.1f s, %" PRIu64
 		" missing in the recording\n",
-		r->frames, (double)r->bytes / 1e6, (unsigned)sequences->hosts,
+		r->frames, words_plural(r->frames), (double)r->bytes / 1e6,
+		(unsigned)sequences->hosts, words_plural(sequences->hosts),
 		(double)(clk_monotonic_ns() - start_ns) / 1e9, sequences->gaps);
 	rec_describe_damage(rec_reader_counts(r->reader), &damage);
 	if (damage.length)

@@ -232,11 +232,12 @@ const struct cli_verb verb_report = {
 	.name = "report",
 	.summary = "write a page that shows documents or a recording, as one file",
 	.usage = "[options] -o PAGE FILE...",
-	.examples = "  antiphase report -o advice.html advice.json\n"
-		    "  antiphase sim compare two-jobs.ini --json >compare.json && "
-		    "antiphase report -o sim.html compare.json\n"
-		    "  antiphase report --fabric two-jobs-fabric.json -o day.html "
-		    "two-jobs.tele\n",
+	.examples =
+		"  antiphase report -o advice.html advice.json\n"
+		"  antiphase sim compare two-jobs.ini --series --json >compare.json && "
+		"antiphase report -o sim.html compare.json\n"
+		"  antiphase report --fabric two-jobs-fabric.json -o day.html "
+		"two-jobs.tele\n",
 	.run = run_report,
 	.operands = "at least one FILE",
 	.min_operands = 1,

@@ -17,6 +17,7 @@
 #include "lib/base/findings.h"
 #include "lib/base/jsonw.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/words.h"
 #include "lib/daemon/child.h"
 #include "lib/daemon/http_ask.h"
 #include "scheduler/slurm/slurm_site.h"
@@ -54,8 +55,12 @@ on_printed(void *ctx, const struct child_result *result)
 		*printed->err = *result->why;
 }
 
-static char *
-print_of(const char *const *argv, struct err *err)
+/*
+ * Runs a command and returns what it printed in a new string.  0; or with 'err' filled,
+ * which may be NULL, -EIO if the command failed, and -ENOENT if it does not exist.
+ */
+static int
+print_of(const char *const *argv, char **ret_text, struct err *err)
 {
 	struct printed printed = { .err = err };
 	const struct child_opts opts = { .argv = argv,
@@ -63,10 +68,12 @@ print_of(const char *const *argv, struct err *err)
 					 .max_bytes = SLURM_SITE_MAX_BYTES,
 					 .done = on_printed,
 					 .ctx = &printed };
+	int r = child_run(&opts, err);
 
-	if (child_run(&opts, err) < 0)
-		return NULL;
-	return printed.text;
+	if (r < 0)
+		return r;
+	*ret_text = printed.text;
+	return printed.text ? 0 : -EIO;
 }
 
 /* The file in scontrol's line "SLURM_CONF = /etc/slurm/slurm.conf"; NULL without it. */
@@ -74,9 +81,12 @@ static char *
 conf_of_scontrol(void)
 {
 	static const char *const argv[] = { "scontrol", "show", "config", NULL };
-	char *text = print_of(argv, NULL), *path = NULL;
-	const char *at = text ? strstr(text, "\nSLURM_CONF") : NULL;
+	char *text = NULL, *path = NULL;
+	const char *at;
 
+	if (print_of(argv, &text, NULL) < 0)
+		return NULL;
+	at = strstr(text, "\nSLURM_CONF");
 	if (at) {
 		at += strcspn(at + 1, "=\n") + 1;
 		at += strspn(at, "= ");
@@ -129,6 +139,27 @@ read_text(const char *path, struct err *err)
 	return file_read(path, SLURM_SITE_MAX_BYTES, &text, &n, err) < 0 ? NULL : text;
 }
 
+static bool
+has_plugin(const char *hooks)
+{
+	char *path = xasprintf("%s/spank_antiphase.so", hooks);
+	bool is_there = access(path, R_OK) == 0;
+
+	free(path);
+	return is_there;
+}
+
+/* Slurm's commands are to read the slurm.conf of --conf, too. */
+static void
+tell_commands(const char *conf_option)
+{
+	char *path = conf_option ? realpath(conf_option, NULL) : NULL;
+
+	if (path)
+		setenv("SLURM_CONF", path, 1);
+	free(path);
+}
+
 /* Returns 0, or CLI_UNREACHABLE if there is no slurm.conf. */
 static int
 find_site(struct found *found, struct slurm_site *ret_site)
@@ -161,6 +192,7 @@ find_site(struct found *found, struct slurm_site *ret_site)
 		.plugstack = found->plugstack,
 		.gate = found->gate,
 		.hooks = found->hooks,
+		.has_plugin = has_plugin(found->hooks),
 		.library = found->library,
 	};
 	return 0;
@@ -297,13 +329,19 @@ check_slurm(struct findings *findings)
 	static const char *const ping[] = { "scontrol", "ping", NULL };
 	static const char supported[] = "supported releases: 22.05 to 26.05";
 	struct err err = { .line = 0 };
-	char *text = print_of(version, &err);
+	char *text = NULL;
+	int r = print_of(version, &text, &err);
 	bool is_supported, is_up;
 
-	if (!text) {
-		findings_add(findings, FINDING_FAIL, "slurm",
-			     "install slurm-client on the host of antiphase-scheduler",
-			     "%s", err.text);
+	if (r < 0) {
+		findings_add(
+			findings, FINDING_FAIL, "slurm",
+			r == -ENOENT
+				? "install slurm-client on the host of "
+				  "antiphase-scheduler"
+				: "mend Slurm's configuration on this host; --conf "
+				  "FILE names another slurm.conf",
+			"%s", err.text);
 		return false;
 	}
 	text[strcspn(text, "\n")] = '\0';
@@ -311,13 +349,14 @@ check_slurm(struct findings *findings)
 	findings_add(findings, is_supported ? FINDING_OK : FINDING_WARN, "slurm",
 		     is_supported ? NULL : supported, "%s", text);
 	free(text);
-	text = print_of(ping, &err);
-	is_up = text && strstr(text, " UP");
+	r = print_of(ping, &text, &err);
+	is_up = r == 0 && strstr(text, " UP");
 	findings_add(findings, is_up ? FINDING_OK : FINDING_FAIL, "slurmctld",
 		     is_up ? NULL : "antiphase works without it, and gives no advice",
-		     "%.*s", (int)strcspn(text ? text : err.text, "\n"),
-		     text ? text : err.text);
-	free(text);
+		     "%.*s", (int)strcspn(r == 0 ? text : err.text, "\n"),
+		     r == 0 ? text : err.text);
+	if (r == 0)
+		free(text);
 	return true;
 }
 
@@ -340,15 +379,42 @@ check_site(struct findings *findings, const struct slurm_site *site)
 	slurm_plan_fini(&plan);
 }
 
+/*
+ * Checks whether Slurm knows which nodes are close: by a plug-in with topology.conf, or by
+ * topology.yaml (25.05 and later).
+ */
+static void
+check_topology(struct findings *findings, const struct slurm_site *site)
+{
+	static const char *const flat[] = { "topology/default", "topology/flat",
+					    "topology/none", NULL };
+	char *plugin = slurm_site_value(site->conf, "TopologyPlugin");
+	char *yaml = slurm_site_beside(site->conf_path, "topology.yaml");
+
+	if (access(yaml, F_OK) == 0)
+		findings_add(findings, FINDING_OK, "topology", NULL, "%s", yaml);
+	else if (plugin && words_index(plugin, flat) < 0)
+		findings_add(findings, FINDING_OK, "topology", NULL,
+			     "TopologyPlugin=%s", plugin);
+	else
+		findings_add(
+			findings, FINDING_WARN, "topology",
+			"write topology.conf and set TopologyPlugin=topology/tree; "
+			"'antiphase topology import' reads it, too",
+			"Slurm knows no topology, and places jobs without one");
+	free(plugin);
+	free(yaml);
+}
+
 /* Checks whether Slurm loads the plug-in here: sbatch's help then has its option. */
 static void
 check_spank(struct findings *findings)
 {
 	static const char *const help[] = { "sbatch", "--help", NULL };
 	struct err err = { .line = 0 };
-	char *text = print_of(help, &err);
+	char *text = NULL;
 
-	if (text && strstr(text, "--antiphase="))
+	if (print_of(help, &text, &err) == 0 && strstr(text, "--antiphase="))
 		findings_add(findings, FINDING_OK, "spank", NULL,
 			     "sbatch knows --antiphase on this host");
 	else
@@ -416,7 +482,9 @@ run_status(int argc, char **argv)
 		return cli_status(first);
 	status = find_site(&found, &site);
 	if (status == 0) {
+		tell_commands(found.conf_option);
 		has_commands = check_slurm(&findings);
+		check_topology(&findings, &site);
 		check_site(&findings, &site);
 		if (has_commands)
 			check_spank(&findings);

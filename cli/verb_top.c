@@ -436,7 +436,7 @@ show_once(const struct args *args, struct screen *screen)
 	} else {
 		struct strbuf out = STRBUF_EMPTY;
 
-		top_view_text(&view, screen, screen_columns(), &out);
+		top_view_text(&view, screen, cli_columns(), &out);
 		fwrite(out.text, 1, out.length, stdout);
 		strbuf_free(&out);
 	}

@@ -29,11 +29,14 @@ extern const struct cli_verb verb_proxy;
 extern const struct cli_verb verb_keys;
 extern const struct cli_verb verb_config;
 extern const struct cli_verb verb_doctor;
+extern const struct cli_verb verb_bundle;
 extern const struct cli_verb verb_stats;
 extern const struct cli_verb verb_ctl;
 extern const struct cli_verb verb_import;
 extern const struct cli_verb verb_sim;
 extern const struct cli_verb verb_trace;
 extern const struct cli_verb verb_slurm;
+extern const struct cli_verb verb_store;
+extern const struct cli_verb verb_setup;
 
 #endif

@@ -231,16 +231,16 @@ answer_tables(void *ctx, const struct http_request *request, struct http_reply *
 
 /* clang-format off */
 static const struct http_route routes[] = {
-	{ "GET", "/", false, 0, answer_page },
-	{ "GET", "/app.js", false, 0, answer_file },
-	{ "GET", "/app.css", false, 0, answer_file },
-	{ "GET", "/icon.svg", false, 0, answer_file },
-	{ "GET", "/LICENSES.txt", false, 0, answer_file },
-	{ "GET", "/tables", false, 0, answer_tables },
-	{ "GET", "/api/v1/topology", false, 0, answer_topology },
-	{ "GET", "/api/v1/top", false, 0, answer_top },
-	{ "GET", "/api/v1/links/*", false, 0, answer_link },
-	{ "GET", "/api/v1/history", false, 0, answer_history },
+	{ "GET", "/", false, 0, answer_page, HTTP_ANY_PARAMETERS },
+	{ "GET", "/app.js", false, 0, answer_file, HTTP_ANY_PARAMETERS },
+	{ "GET", "/app.css", false, 0, answer_file, HTTP_ANY_PARAMETERS },
+	{ "GET", "/icon.svg", false, 0, answer_file, HTTP_ANY_PARAMETERS },
+	{ "GET", "/LICENSES.txt", false, 0, answer_file, HTTP_ANY_PARAMETERS },
+	{ "GET", "/tables", false, 0, answer_tables, "at_us" },
+	{ "GET", "/api/v1/topology", false, 0, answer_topology, NULL },
+	{ "GET", "/api/v1/top", false, 0, answer_top, "at_us" },
+	{ "GET", "/api/v1/links/*", false, 0, answer_link, "at_us" },
+	{ "GET", "/api/v1/history", false, 0, answer_history, NULL },
 };
 
 /* clang-format on */
