@@ -44,11 +44,12 @@ export class Browser {
 		});
 	}
 
-	async open() {
+	// 'isBare': nothing is heard of the page, which costs it time otherwise; for measuring.
+	async open({ isBare = false } = {}) {
 		const { targetId } = await this.send("Target.createTarget", { url: "about:blank" });
 		const { sessionId } = await this.send("Target.attachToTarget", { targetId, flatten: true });
-		const page = new Page(this, sessionId);
-		await page.start();
+		const page = new Page(this, sessionId, targetId);
+		await page.start(isBare ? ["Page"] : ["Page", "Runtime", "Log", "Network"]);
 		return page;
 	}
 
@@ -64,9 +65,10 @@ export class Browser {
 }
 
 class Page {
-	constructor(browser, session) {
+	constructor(browser, session, target) {
 		this.browser = browser;
 		this.session = session;
+		this.target = target;
 		this.faults = []; // Errors of the console, of scripts and of the policy.
 		this.requests = [];
 		browser.listeners.push((message) => message.sessionId === session && this.hear(message));
@@ -76,8 +78,12 @@ class Page {
 		return this.browser.send(method, params, this.session);
 	}
 
-	async start() {
-		for (const domain of ["Page", "Runtime", "Log", "Network"]) await this.send(`${domain}.enable`);
+	async start(domains) {
+		for (const domain of domains) await this.send(`${domain}.enable`);
+	}
+
+	close() {
+		return this.browser.send("Target.closeTarget", { targetId: this.target });
 	}
 
 	hear({ method, params }) {

@@ -218,4 +218,25 @@ export async function checkMeeting(browser) {
 	await page.go(pathToFileURL(file).href);
 	await page.until("document.querySelectorAll(\"section[aria-label^='Path from h0'] tbody tr\").length === 4", "the path");
 	verdict(true, "a report shows a path");
+	await checkFoundPaths(page, file);
+}
+
+// Probed and inferred paths, in the words of the command.
+async function checkFoundPaths(page, file) {
+	const { inferred, probed } = json("web/fixtures/paths.json"), all = [...inferred, ...probed];
+	const { fabric } = json("web/fixtures/collisions.json"), files = [{ doc: fabric }, ...all].map(({ doc }, i) => {
+		writeFileSync(join(folder, `found-${i}.json`), JSON.stringify(doc));
+		return join(folder, `found-${i}.json`);
+	});
+	execFileSync(join(build, "antiphase"), ["report", ...files, "-o", file]);
+	await page.go(`${pathToFileURL(file).href}?found`);
+	await page.until(`document.querySelectorAll("section[aria-label*=' to '] tbody tr").length >= ${all.length}`, "found paths");
+	const drawn = await page.eval("[...document.querySelectorAll(\"section[aria-label*=' to ']\")].map((s) => [s.querySelector('h2').innerText, ...[...s.querySelector('tbody').rows].map((tr) => [...tr.cells].slice(0, s.querySelectorAll('th').length > 3 ? 4 : 3).map((td) => td.innerText.trim()).join(' '))])");
+	const printed = all.map(({ lines }, i) => [lines[0] + (all.findIndex((other) => other.lines[0] === lines[0]) < i ? ` (${i + 1})` : ""), ...lines.slice(3).map((line) => line.trim().split(/ +/).join(" "))]);
+	verdict(JSON.stringify(drawn) === JSON.stringify(printed), "probed and inferred paths are in the words of the command", JSON.stringify(drawn) + "\n" + JSON.stringify(printed));
+	const bright = await page.eval("[...document.querySelectorAll('g.edge')].filter((g) => g.getAttribute('opacity') === '1').map((g) => g.dataset.edge).sort()");
+	const links = new Set(inferred.flatMap(({ doc }) => doc.flows.flatMap((flow) => flow.links.map((l) => edgeOf(l.link)))));
+	verdict(links.size > 0 && JSON.stringify(bright) === JSON.stringify([...links].sort()), "the map marks the links of inferred paths", `${bright}\n${[...links]}`);
+	await accessibility(page, "found paths");
+	await page.picture(join(out, "paths-found.png"));
 }

@@ -52,9 +52,9 @@ async function live(page) {
 
 async function simulation(page) {
 	const sim = join(folder, "compare.json"), file = join(folder, "simulation.html");
-	writeFileSync(sim, execFileSync(join(build, "antiphase"), ["sim", "compare", "two-jobs.ini", "--policies", "none,fair,cassini,antiphase", "--seeds", "1..5", "--json"], { cwd: examples }));
-	execFileSync(join(build, "antiphase"), ["report", sim, "-o", file]);
-	await page.go(pathToFileURL(file).href);
+	writeFileSync(sim, execFileSync(join(build, "antiphase"), ["sim", "compare", "two-jobs.ini", "--policies", "none,antiphase", "--iterations", "10", "--series", "--json"], { cwd: examples }));
+	execFileSync(join(build, "antiphase"), ["report", sim, "two-jobs-fabric.json", "-o", file], { cwd: examples });
+	await page.go(`${pathToFileURL(file).href}#view=sim&at=350000`);
 	await page.until("document.querySelector('svg.chart rect') !== null", "the simulation");
 	await picture(page, "simulation");
 }

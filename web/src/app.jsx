@@ -23,7 +23,7 @@ function tabs() {
 	if (mode.value !== "report") return ["fabric", "heatmap", "jobs", "health"];
 	const found = [];
 	if (d.compare || d.runs) found.push("sim");
-	if (d.fabric || d.links.size) found.push("fabric");
+	if (d.fabric || d.links.size || d.path || d.probes || d.inferences) found.push("fabric");
 	if (d.history) found.push("heatmap");
 	if (d.jobs) found.push("jobs");
 	if (d.plan || d.advice) found.push("advice");

@@ -58,5 +58,14 @@ export function range(low, high) {
 	return a === b ? a : `${a} to ${b}`;
 }
 
-// Natural order, as the commands sort jobs: "job-2" before "job-10".
-export const compareNames = new Intl.Collator("en", { numeric: true }).compare;
+// Natural order, as the commands sort: "job-2" before "job-10".  Without Intl, which takes
+// tens of milliseconds to begin.
+export function compareNames(a, b) {
+	let i = 0;
+	while (i < a.length && a[i] === b[i]) i++;
+	if (i === a.length || i === b.length) return a.length - b.length;
+	let from = i;
+	while (from > 0 && /\d/.test(a[from - 1])) from--;
+	const [x, y] = [a, b].map((name) => /^(?!0)\d*/.exec(name.slice(from))?.[0].length ?? 0);
+	return x && y && x !== y ? x - y : a[i] < b[i] ? -1 : 1;
+}

@@ -2,15 +2,17 @@
 // live.js - keeps the documents current from antiphase-scheduler: a tick a second with
 // the changed links (server-sent events), the rest every few seconds.
 import { ask } from "./ask.js";
+import { first } from "./first.js";
 import { docs, lamp, mode, take } from "./state.js";
 
 const SLOW_MS = 5000;
 const STALE_US = 5e6;
 const MAX_PAGES = 80; // Of 250 links.
+const REST_MS = 200; // The links that are not contended come after the map.
 
-async function fetchInto(path) {
+async function fetchInto(path, asked) {
 	try {
-		take(await ask(path));
+		take(await ask(path, asked));
 	} catch {
 		// The lamp tells it; what is known stays.
 	}
@@ -31,26 +33,36 @@ async function fetchLinks() {
 }
 
 // The fabric is taken in again only if it is another one.
-let fabricTag = null;
+let fabricTag = null, fabricAsked = null;
+// Takes in the links that came before the fabric: both are drawn at once.
+let release = () => {};
 
-async function fetchFabric() {
+function fetchFabric() {
+	fabricAsked ??= askFabric().finally(() => { fabricAsked = null; });
+	return fabricAsked;
+}
+
+async function askFabric() {
 	try {
 		const reply = await fetch("/api/v1/topology", { cache: "no-cache" });
 		const tag = reply.headers.get("ETag");
 		if (!reply.ok || (tag && tag === fabricTag)) return;
 		take(await reply.json());
+		release();
 		fabricTag = tag;
 	} catch {
 		// As above.
 	}
 }
 
-async function fetchSlow() {
-	await fetchInto("/api/v1/health");
+async function fetchSlow(asked) {
+	await fetchInto("/api/v1/health", asked);
 	const hasFabric = docs.value.health?.has_fabric;
 	if (hasFabric) await fetchFabric();
-	for (const name of ["jobs", "advice", "changes", "config"]) await fetchInto(`/api/v1/${name}`);
-	if (hasFabric) await fetchInto("/api/v1/fragmentation");
+	const found = [];
+	for (const name of ["jobs", "advice", "changes", "config", ...(hasFabric ? ["fragmentation"] : [])])
+		await ask(`/api/v1/${name}`).then((doc) => found.push(doc), () => {});
+	found.forEach((doc) => take(doc)); // At once: each draws the page anew.
 }
 
 function light(heard_ms) {
@@ -66,22 +78,29 @@ function light(heard_ms) {
 
 export function start() {
 	let heard = Date.now();
-	const events = new EventSource("/api/v1/events");
-	const hear = (event) => {
+	const { events } = first;
+
+	const hear = (doc) => {
 		heard = Date.now();
-		take(JSON.parse(event.data));
+		take(doc);
 		light(heard);
 	};
 	mode.value = "scheduler";
-	events.addEventListener("hello", (event) => {
-		hear(event);
-		fetchLinks();
+	events.addEventListener("hello", async (event) => {
+		const doc = JSON.parse(event.data);
+		release = () => {
+			release = () => {};
+			hear(doc);
+		};
+		if (doc.has_fabric && !docs.value.fabric) await fetchFabric();
+		release();
+		setTimeout(fetchLinks, REST_MS);
 	});
-	events.addEventListener("tick", hear);
-	const slow = async () => {
-		await fetchSlow();
+	events.addEventListener("tick", (event) => hear(JSON.parse(event.data)));
+	const slow = async (asked) => {
+		await fetchSlow(asked);
 		setTimeout(slow, SLOW_MS);
 	};
-	slow();
+	slow(first.health);
 	setInterval(() => light(heard), 1000);
 }

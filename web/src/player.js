@@ -4,10 +4,12 @@
 import { signal } from "@preact/signals";
 
 export const SPEEDS = [0.25, 0.5, 1, 2, 5, 10, 60];
+const SIM_SPEEDS = [0.001, 0.005, 0.02, 0.1, 0.5, 1, 5, 60];
 const TICK_MS = 200;
 const NOTE_MS = 1000; // Browsers refuse more changes of the address.
 
-// {begin_us, end_us, step_us}; null: there is nothing to play.
+// {begin_us, end_us, step_us, isSim, speeds}; null: there is nothing to play.  The time of
+// a simulation begins at 0.
 export const span = signal(null);
 export const at_us = signal(null);
 export const isPlaying = signal(false);
@@ -48,9 +50,14 @@ function note() {
 	if (hash !== location.hash) history.replaceState(null, "", hash);
 }
 
-// A recording is there from 'begin_us' to 'end_us'.  A seek by keys goes 'step_us' far.
-export function openPlayer(begin_us, end_us, step_us = 1e6) {
-	span.value = { begin_us, end_us, step_us };
+// The fastest speed that shows each step of a simulation.
+export const speedOf = (step_us) => SIM_SPEEDS.filter((factor) => 1000 * TICK_MS * factor <= step_us).at(-1) ?? SIM_SPEEDS[0];
+
+// A recording, or a simulation, is there from 'begin_us' to 'end_us'.  A seek by keys
+// goes 'step_us' far.
+export function openPlayer(begin_us, end_us, step_us = 1e6, isSim = false) {
+	if (isSim) speed.value = speedOf(step_us);
+	span.value = { begin_us, end_us, step_us, isSim, speeds: isSim ? SIM_SPEEDS : SPEEDS };
 	at_us.value = clamp(readAt(location.hash) ?? end_us, span.value);
 	addEventListener("hashchange", () => {
 		const asked = readAt(location.hash);

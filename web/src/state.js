@@ -21,7 +21,7 @@ export const mode = signal("report");
 export const isViewer = () => mode.value === "bus" || mode.value === "recording";
 export const source = signal(""); // Of a bus or a recording.
 const MAX_PAST = 300;
-const MAX_RUNS = 16; // Side by side.
+const MAX_LISTED = 16;
 
 // In a report, the shares of the capacity at the player's time, by link; null: what is
 // shown is the end of the recording.
@@ -41,6 +41,9 @@ const KEYS = {
 	"antiphase.sim-compare/1": "compare",
 };
 
+// Of these, several are shown.
+const LISTS = { "antiphase.sim-run/1": "runs", "antiphase.path_probe/1": "probes", "antiphase.path_inference/1": "inferences" };
+
 // Takes in a document of any kind that the page can show; returns whether it can.
 // 'isWhole': links that it does not have are gone.
 export function take(doc, isWhole = false) {
@@ -56,7 +59,7 @@ export function take(doc, isWhole = false) {
 		if (schema === "antiphase.top/1") next.jobs = doc;
 		if (Array.isArray(doc.collisions)) next.collisions = flowsByLink(doc.collisions);
 		if (mode.value !== "recording") remember(doc);
-	} else if (schema === "antiphase.sim-run/1") next.runs = [...(next.runs ?? []), doc].slice(-MAX_RUNS);
+	} else if (LISTS[schema]) next[LISTS[schema]] = [...(next[LISTS[schema]] ?? []), doc].slice(-MAX_LISTED);
 	else if (KEYS[schema]) next[KEYS[schema]] = doc;
 	else return false;
 	docs.value = next;

@@ -97,9 +97,10 @@ export class Painter {
 
 	draw() {
 		const begin_ms = performance.now(), { canvas, view, size } = this;
-		const width = Math.ceil(size.width * (1 + 2 * MARGIN)), height = Math.ceil(size.height * (1 + 2 * MARGIN));
+		const margin = this.done_ms ? MARGIN : 0; // The first drawing is to be there soon.
+		const width = Math.ceil(size.width * (1 + 2 * margin)), height = Math.ceil(size.height * (1 + 2 * margin));
 		if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
-		this.drawn = { zoom: view.zoom, x: view.x - (size.width * MARGIN) / view.zoom, y: view.y - (size.height * MARGIN) / view.zoom };
+		this.drawn = { zoom: view.zoom, x: view.x - (size.width * margin) / view.zoom, y: view.y - (size.height * margin) / view.zoom };
 		paint(this.context, this, canvas, this.drawn);
 		this.isStale = false;
 		this.done_ms = performance.now();

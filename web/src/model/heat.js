@@ -54,6 +54,15 @@ export function fromRecording(doc, n) {
 	});
 }
 
+// From the series of a simulated run, to 'end_us': 'over' has shares of the time in which
+// a link is exceeded.
+export function fromSeries(series, names, end_us) {
+	const rows = new Map(series.links.map((link) => [link.link, link]));
+	const columns = Array.from({ length: Math.ceil(end_us / series.step_us) }, (_, k) => k * series.step_us);
+	const folded = (key) => fold(names, columns, series.step_us, (name, k) => (rows.get(name)?.[key][k] ?? null) === null ? null : rows.get(name)[key][k] / 1000);
+	return { ...folded("permille"), over: folded("over_permille").use };
+}
+
 // {begin_us, end_us, step_us} of antiphase.link_history/1; null if it has no steps.
 export function historySpan(doc) {
 	const steps = Math.max(0, ...(doc?.links ?? []).map((link) => link.permille.length));

@@ -31,7 +31,7 @@ export function compareRows(doc) {
 
 // Rows of things with the same name in several documents: {key, name, v0, v1, ..., change}.
 // 'change' is that of the last value against the first; isMarked: there is one.
-function sideBySide(lists, name, value) {
+export function sideBySide(lists, name, value) {
 	const rows = new Map();
 	lists.forEach((list, i) => {
 		for (const item of list) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // chart.jsx - rates of a link by job, stacked (uPlot), and the same as SVG text.
 import { useEffect, useRef } from "preact/hooks";
-import uPlot from "uplot";
 import { jobColor, OTHER } from "../color.js";
 import * as f from "../format.js";
 import { escapeXml, stackPaths } from "../layout/stack.js";
@@ -19,9 +18,9 @@ export function StackChart({ series, colors, capacity_bps, label, isClock }) {
 	const data = [series.times_us.map((t) => t / unit), ...[...sums].reverse()];
 	const shape = series.names.join("\n") + dark.value + isClock + label;
 	const full = Math.max(capacity_bps ?? 0, ...(sums.at(-1) ?? [0]).map((v) => v ?? 0), 1);
-	useEffect(() => {
+	const optionsOf = (uPlot) => {
 		const axis = { stroke: ink(), grid: { stroke: grid(), width: 1 }, ticks: { stroke: grid(), width: 1 } };
-		const options = {
+		return {
 			width: box.current.clientWidth || 640, height: 260, legend: { show: false },
 			tzDate: (s) => uPlot.tzDate(new Date(s * 1000), "UTC"),
 			cursor: { drag: { x: true, y: false } },
@@ -36,15 +35,22 @@ export function StackChart({ series, colors, capacity_bps, label, isClock }) {
 			}))],
 			hooks: { draw: [(u) => drawCapacity(u, capacity_bps)] },
 		};
-		plot.current = new uPlot(options, data, box.current);
-		const element = box.current;
-		const observer = new ResizeObserver(() => {
-			if (plot.current && element.clientWidth) plot.current.setSize({ width: element.clientWidth, height: 260 });
+	};
+	useEffect(() => {
+		let observer = null, isGone = false;
+		// Its script begins slowly, so only where it is needed.
+		import("uplot").then(({ default: uPlot }) => {
+			if (isGone) return;
+			plot.current = new uPlot(optionsOf(uPlot), data, box.current);
+			observer = new ResizeObserver(() => {
+				if (plot.current && box.current?.clientWidth) plot.current.setSize({ width: box.current.clientWidth, height: 260 });
+			});
+			observer.observe(box.current);
 		});
-		observer.observe(element);
 		return () => {
-			observer.disconnect();
-			plot.current.destroy();
+			isGone = true;
+			observer?.disconnect();
+			plot.current?.destroy();
 			plot.current = null;
 		};
 	}, [shape, full]);

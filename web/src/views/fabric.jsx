@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // fabric.jsx - the weathermap: SVG up to MAX_SVG half-links, a canvas above.
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import * as f from "../format.js";
-import { jobColor, THRESHOLDS, useColor } from "../color.js";
+import { jobColor, useColor } from "../color.js";
 import { flowLines } from "../layout/flows.js";
 import { defaultLevel, makeScene, sceneSvg } from "../layout/scene.js";
 import { edgeState, edgeTitle } from "../model/edges.js";
 import { byContention, isContended, isNotable } from "../model/links.js";
+import { pathLinks } from "../model/paths.js";
 import { at_us } from "../player.js";
 import { dark, docs, go, href, mode, place, placeOf, shares } from "../state.js";
+import { Legend } from "./legend.jsx";
 import { Canvas } from "./map_canvas.jsx";
 import { Drawing } from "./map_svg.jsx";
 import { Meeting } from "./meeting.jsx";
 import { LinkName, Panel, Table } from "./parts.jsx";
+import { Paths } from "./paths.jsx";
 
 export const MAX_SVG = 600;
 const MAX_MEETING = 12; // Links with flows that meet, named.
@@ -43,36 +46,23 @@ function openEdge(edge) {
 	else go("fabric", { ...place.value, view: null, edge: edge.id });
 }
 
+let hasDrawn = false; // A map, once.
+
+// Whether the rest is drawn, too: for the first time the map comes a frame before its table.
+function useMapFirst(scene) {
+	const [isNext, setNext] = useState(hasDrawn);
+	useEffect(() => {
+		if (!scene || isNext) return undefined;
+		const frame = requestAnimationFrame(() => setTimeout(() => {
+			hasDrawn = true;
+			setNext(true);
+		}));
+		return () => cancelAnimationFrame(frame);
+	}, [scene, isNext]);
+	return isNext || !scene;
+}
+
 // ---- The view ------------------------------------------------------------------------
-
-function Legend() {
-	return (
-		<p class="legend">
-			Share of the capacity:{" "}
-			{THRESHOLDS.map((from, i) => (
-				<span class="step">
-					<svg width="22" height="10" aria-hidden="true"><rect width="22" height="10" fill={useColor(from, dark.value)} /></svg>
-					{i + 1 < THRESHOLDS.length ? `${100 * from}-${100 * THRESHOLDS[i + 1]} %` : `${100 * from} % and more`}
-				</span>
-			))}
-			<span class="step">
-				<svg width="22" height="10" aria-hidden="true"><rect width="22" height="10" fill={useColor(null, dark.value)} /></svg>unknown
-			</span>
-			<span>cross strokes: contended; dashed: computed, solid: measured; width: capacity; each half of a cable is the direction that leaves its node.</span>
-		</p>
-	);
-}
-
-// A document of 'antiphase path'.
-function Path() {
-	const { path } = docs.value;
-	if (!path) return null;
-	return (
-		<Panel title={`Path from ${path.source} to ${path.destination}`} name="path" json={path} empty="There is no path." rows={path.links.map((l) => ({ key: l.link, ...l }))} isText
-			columns={[{ key: "link", name: "LINK", show: (row) => <LinkName name={row.link} /> }, { key: "gbps", name: "CAP", isNumber: true, show: (row) => f.rate(1e9 * row.gbps) },
-				{ key: "share", name: "SHARE", isNumber: true, show: (row) => f.percent(row.share) }]} />
-	);
-}
 
 // In the report of a recording: what the player moves, and what it does not.
 function Moment() {
@@ -86,13 +76,13 @@ function Moment() {
 }
 
 export function Fabric() {
-	const { fabric, links, status, collisions, path } = docs.value;
+	const { fabric, links, status, collisions, path, inferences } = docs.value;
 	const { job, link, edge, by: asked, all, flows: isFlows } = place.value;
 	const by = KINDS[asked] ? asked : "now";
 	const toggled = useMemo(() => new Set((place.value.open ?? "").split(",").filter(Boolean)), [place.value.open]);
 	const level = fabric && defaultLevel(fabric);
 	const scene = useMemo(() => fabric && makeScene(fabric, level, toggled), [fabric, toggled]);
-	const mine = useMemo(() => (path && !job ? new Set(path.links.map((l) => l.link)) : job ? new Set([...links.values()].filter((l) => l.jobs.some((j) => j.job === job)).map((l) => l.link)) : null), [links, job, path]);
+	const mine = useMemo(() => (!job ? pathLinks(docs.value) : new Set([...links.values()].filter((l) => l.jobs.some((j) => j.job === job)).map((l) => l.link))), [links, job, path, inferences]);
 	const shown = useMemo(() => ({ links, by, mine, shares: shares.value }), [links, by, mine, shares.value]);
 	const flows = isFlows && link ? collisions?.get(link) ?? null : null;
 	const lines = useMemo(() => (flows && scene ? flowLines(fabric, scene, flows).map((line) => ({ ...line, color: jobColor(placeOf(line.job), dark.value) })) : []), [flows, scene, dark.value]);
@@ -109,6 +99,7 @@ export function Fabric() {
 		set({ open: [...next].join(",") });
 	};
 	const columns = linkColumns;
+	const isNext = useMapFirst(scene);
 	const svg = scene && (() => sceneSvg(scene, (e) => {
 		const s = edgeState(e, shown);
 		return { color: useColor(s.use, dark.value), width: e.width, dash: s.contended ? "2 3" : null, title: edgeTitle(e, s) };
@@ -116,7 +107,7 @@ export function Fabric() {
 	return (
 		<>
 			<Panel title={fabric ? `Fabric ${fabric.name}` : "Links"} name="fabric" columns={columns}
-				rows={rows.map((l) => linkRow(l, status?.at_us))} json={rows} svg={svg} empty="No link carries traffic yet.">
+				rows={() => rows.map((l) => linkRow(l, status?.at_us))} json={rows} svg={svg} empty="No link carries traffic yet.">
 				{scene && (
 					<>
 						<div class="controls">
@@ -136,16 +127,16 @@ export function Fabric() {
 								: <Drawing scene={scene} shown={shown} selected={link} lines={lines} onToggle={toggle} onOpen={openEdge} />}
 						</div>
 						{mode.value === "report" && docs.value.history && <Moment />}
-						<Legend />
+						<Legend strokes="cross strokes: contended; dashed: computed, solid: measured" />
 					</>
 				)}
 			</Panel>
-			<Path />
+			<Paths />
 			{flows && <Meeting link={link} />}
 			<section class="panel" aria-label="Contended links">
 				<div class="head"><h2>{edge ? `Links ${edge}` : job ? `Links of job ${job}` : "Links, most contended first"}</h2></div>
-				<Table caption={`${listed.length} of ${rows.length} links`} columns={columns} rows={listed}
-					empty={links.size ? "No such link carries traffic." : "No link carries traffic yet."} />
+				{isNext && <Table caption={`${listed.length} of ${rows.length} links`} columns={columns} rows={listed}
+					empty={links.size ? "No such link carries traffic." : "No link carries traffic yet."} />}
 				<p class="note">
 					{rows.filter(isContended).length} contended links.{" "}
 					{!chosen && (all ? <a href={href("fabric", { ...place.value, view: null, all: null })}>Only contended ones, and peaks over 70 %</a>

@@ -3,16 +3,15 @@
 // ranges from the store; of a recording from its history, with the player's time.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import * as f from "../format.js";
-import { useColor } from "../color.js";
 import { fromRecording, fromStore, fromTicks } from "../model/heat.js";
 import { ask } from "../ask.js";
 import { byContention } from "../model/links.js";
 import { seek, span } from "../player.js";
 import { dark, docs, go, mode, past, place } from "../state.js";
+import { Cells } from "./cells.jsx";
 import { Panel } from "./parts.jsx";
-import { Marker } from "./shares.jsx";
 
-const MAX_LINKS = 40, ROW = 18, LEFT = 210, WIDTH = 720;
+const MAX_LINKS = 40;
 const RANGES = new Map([["live", "since the page was opened"], ["600", "10 minutes"], ["3600", "1 hour"], ["86400", "1 day"]]);
 
 async function load(links, range_s) {
@@ -42,8 +41,8 @@ export function Heatmap() {
 	const changes = isStored ? null : docs.value.links, ticks = isStored ? null : past.value;
 	const heat = useMemo(() => (history ? fromRecording(history, MAX_LINKS) : isStored ? null : range === "live" ? fromTicks(names, ticks) : stored.range === range ? stored.heat : null),
 		[range, stored, ticks, changes, history]);
-	const cells = useMemo(() => heat && heat.columns.length > 0 && <Cells heat={heat} />, [heat, dark.value]);
-	const rows = heat ? heat.names.flatMap((name, i) => heat.columns.map((at, k) => ({ key: `${i} ${k}`, link: name, at_us: at, use: heat.use[i][k] }))) : [];
+	const cells = useMemo(() => heat && heat.columns.length > 0 && <Cells heat={heat} label="Utilization of links over time" say={f.time} onCell={open} onName={(name) => go("link", { link: name })} />, [heat, dark.value]);
+	const rows = () => (heat ? heat.names.flatMap((name, i) => heat.columns.map((at, k) => ({ key: `${i} ${k}`, link: name, at_us: at, use: heat.use[i][k] }))) : []);
 	return (
 		<Panel title="Links over time" name="heatmap" rows={rows}
 			columns={[{ key: "link", name: "LINK" }, { key: "at_us", name: "TIME", show: (row) => f.time(row.at_us) }, { key: "use", name: "USE", isNumber: true, show: (row) => f.percent(row.use) }]}>
@@ -65,30 +64,4 @@ export function Heatmap() {
 function open(name, at) {
 	if (span.value) seek(at);
 	go("link", { link: name, range: place.value.range > 0 ? place.value.range : null });
-}
-
-function Cells({ heat }) {
-	const w = WIDTH / heat.columns.length;
-	const height = ROW * heat.names.length;
-	return (
-		<div class="map">
-			<svg class="chart" viewBox={`0 0 ${LEFT + WIDTH} ${height + 20}`} width={LEFT + WIDTH} height={height + 20} role="img" aria-label="Utilization of links over time; 'as table' shows the figures">
-				{heat.names.map((name, i) => (
-					<g class="edge" key={name}>
-						<text onClick={() => go("link", { link: name })} x={LEFT - 6} y={ROW * i + 13} text-anchor="end" font-size="11" font-family="ui-monospace, monospace" fill={dark.value ? "#e6edf3" : "#1f2328"}>
-							{name.length > 30 ? `${name.slice(0, 29)}.` : name}
-						</text>
-						{heat.columns.map((at, k) => (
-							<rect shape-rendering="crispEdges" onClick={() => open(name, at)} x={LEFT + k * w} y={ROW * i + 1} width={w + 0.3} height={ROW - 2} fill={useColor(heat.use[i][k], dark.value)}>
-								<title>{`${name} ${f.time(at)}: ${f.percent(heat.use[i][k])}`}</title>
-							</rect>
-						))}
-					</g>
-				))}
-				<Marker from_us={heat.columns[0]} to_us={heat.columns.at(-1) + heat.step_us} left={LEFT} width={WIDTH} height={height} />
-				<text x={LEFT} y={height + 15} font-size="11" fill={dark.value ? "#c9d1d9" : "#57606a"}>{f.time(heat.columns[0])}</text>
-				<text x={LEFT + WIDTH} y={height + 15} text-anchor="end" font-size="11" fill={dark.value ? "#c9d1d9" : "#57606a"}>{f.time(heat.columns.at(-1))}</text>
-			</svg>
-		</div>
-	);
 }

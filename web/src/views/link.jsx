@@ -58,11 +58,15 @@ function SeriesPanel({ link }) {
 	const finePath = () => `/api/v1/links/${encodeURIComponent(link.link)}/series${isRecording ? `?at_us=${at_us.peek()}` : ""}`;
 	const fine = useDocument(hasFine ? keyed(`${link.link} fine ${isRecording ? at_us.value : ""}`, finePath) : null, isRecording ? 0 : 2000);
 	const n_fine = fine.doc?.history_bps?.length;
-	const series = isNow ? (n_fine ? fromHistory(fine.doc, n_fine * fine.doc.step_us) : fromHistory(link, historyUs(docs.value.jobs))) : found.doc ? fromSamples(found.doc.samples) : null;
+	// Events have no means.
+	const needsMeans = isNow && mode.value === "scheduler" && !n_fine && (!hasFine || fine.doc);
+	const coarse = useDocument(needsMeans ? keyed(`${link.link} means`, () => `/api/v1/links/${encodeURIComponent(link.link)}`) : null, 2000);
+	const means = coarse.doc?.links[0] ?? link;
+	const series = isNow ? (n_fine ? fromHistory(fine.doc, n_fine * fine.doc.step_us) : fromHistory(means, historyUs(docs.value.jobs))) : found.doc ? fromSamples(found.doc.samples) : null;
 	const colors = series?.names.map((name) => placeOf(name)) ?? [];
 	const label = isNow ? `Rate of ${link.link} in the last two iterations of the slowest job` : `Rate of ${link.link}, last ${RANGES.get(range)}`;
 	return (
-		<Panel title="Rate by job" name={`series-${link.link}`} rows={series ? seriesRows(series) : []} json={found.doc ?? (n_fine ? fine.doc : link)}
+		<Panel title="Rate by job" name={`series-${link.link}`} rows={series ? seriesRows(series) : []} json={found.doc ?? (n_fine ? fine.doc : means)}
 			svg={() => stackSvg(series, colors, link.capacity_bps, label)} empty={found.error}
 			columns={[{ key: "at_us", name: "TIME", isNumber: true, show: (row) => (isNow ? f.ms(row.at_us) : f.time(row.at_us)) },
 				{ key: "job", name: "JOB" }, { key: "bps", name: "RATE", isNumber: true, show: (row) => f.rate(row.bps) }]}>

@@ -35,10 +35,12 @@ export function Table({ caption, columns, rows, empty, isTitled }) {
 }
 
 // A chart with its table behind it and its exports.  'svg' makes the text of an SVG;
-// without it, the first <svg> of the panel is saved; 'isText': the chart is text.
+// without it, the first <svg> of the panel is saved; 'isText': the chart is text.  'rows'
+// may be a function: they are needed rarely.
 export function Panel({ title, name, columns, rows, json, svg, isText, empty, children }) {
 	const [isTable, setTable] = useState(false);
 	const box = useRef(null);
+	const all = () => (typeof rows === "function" ? rows() : rows);
 	const saveSvg = () => {
 		const drawn = box.current.querySelector("svg.chart");
 		save(`${name}.svg`, "image/svg+xml", svg ? svg() : svgText(drawn));
@@ -49,12 +51,12 @@ export function Panel({ title, name, columns, rows, json, svg, isText, empty, ch
 				<h2>{title}</h2>
 				<div class="tools">
 					{children && <button type="button" aria-pressed={isTable} onClick={() => setTable(!isTable)}>as table</button>}
-					<button type="button" onClick={() => save(`${name}.csv`, "text/csv", csv(columns, rows))}>CSV</button>
-					<button type="button" onClick={() => save(`${name}.json`, "application/json", JSON.stringify(json ?? rows, null, 2))}>JSON</button>
+					<button type="button" onClick={() => save(`${name}.csv`, "text/csv", csv(columns, all()))}>CSV</button>
+					<button type="button" onClick={() => save(`${name}.json`, "application/json", JSON.stringify(json ?? all(), null, 2))}>JSON</button>
 					{children && !isText && (!isTable || svg) && <button type="button" onClick={saveSvg}>SVG</button>}
 				</div>
 			</div>
-			{children && !isTable ? children : <Table caption={title} isTitled columns={columns} rows={rows} empty={empty} />}
+			{children && !isTable ? children : <Table caption={title} isTitled columns={columns} rows={all()} empty={empty} />}
 		</section>
 	);
 }

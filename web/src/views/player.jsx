@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// player.jsx - the bar that plays a recording and seeks in it.
+// player.jsx - the bar that plays a recording or a simulation and seeks in it.
 import * as f from "../format.js";
-import { at_us, isPlaying, seek, span, speed, SPEEDS, stepBy, toggle } from "../player.js";
+import { at_us, isPlaying, seek, span, speed, stepBy, toggle } from "../player.js";
 
 export function Player() {
-	const { begin_us, end_us } = span.value;
-	const said = `${f.clock(at_us.value - begin_us)} of ${f.clock(end_us - begin_us)}, ${f.time(at_us.value)}`;
+	const { begin_us, end_us, isSim, speeds } = span.value;
+	const said = isSim ? `${f.ms(at_us.value)} of ${f.ms(end_us)}` : `${f.clock(at_us.value - begin_us)} of ${f.clock(end_us - begin_us)}, ${f.time(at_us.value)}`;
 	return (
 		<section class="player" aria-label="Player">
 			<button type="button" class="play" aria-pressed={isPlaying.value} onClick={toggle}>{isPlaying.value ? "Pause" : "Play"}</button>
@@ -13,7 +13,7 @@ export function Player() {
 			<button type="button" aria-label="A step on" onClick={() => stepBy(1)}>+</button>
 			<label>Speed{" "}
 				<select value={speed.value} onChange={(e) => { speed.value = Number(e.currentTarget.value); }}>
-					{SPEEDS.map((factor) => <option value={factor}>{factor}x</option>)}
+					{speeds.map((factor) => <option value={factor}>{factor}x</option>)}
 				</select>
 			</label>
 			<input type="range" aria-label="Time" min="0" max={end_us - begin_us} step="1" value={at_us.value - begin_us} aria-valuetext={said}

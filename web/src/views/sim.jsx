@@ -2,11 +2,15 @@
 // sim.jsx - the result of 'antiphase sim run' or 'compare': policies side by side.
 import * as f from "../format.js";
 import { compareRows, jobsByPolicy, jobsByRun, overByRun, runName } from "../model/sim.js";
+import { played } from "../model/sim_series.js";
 import { docs } from "../state.js";
 import { Command, Facts, Panel } from "./parts.jsx";
+import { Played } from "./sim_played.jsx";
 import { quote } from "../shell.js";
 
 const estimate = (e, show) => (e ? `${show(e.mean)} +- ${show(e.ci95)}` : "-");
+
+const Series = () => <p class="note">With --series --json, the page plays links and iterations through time.</p>;
 
 function Compare({ doc }) {
 	const rows = compareRows(doc);
@@ -16,6 +20,7 @@ function Compare({ doc }) {
 				<div class="head"><h2>Simulation: {doc.scenario}</h2></div>
 				<p>{doc.policies.length} policies over {doc.seeds.length} seeds; +- is half of the 95 % confidence interval. Differences are to {doc.policies[0]?.policy}, seed by seed; marked: the interval does not contain 0.</p>
 				<Command text={`antiphase sim compare ${quote(doc.scenario)} --policies ${quote(doc.policies.map((p) => p.policy).join(","))}`} />
+				{!doc.policies.some((p) => p.series) && <Series />}
 			</section>
 			<Panel title="Mean iteration time by policy" name="policies" json={doc} rows={rows}
 				columns={[{ key: "policy", name: "POLICY" }, { key: "iteration_us", name: "ITERATION", isNumber: true, show: (row) => estimate(row.iteration, f.ms) },
@@ -31,7 +36,7 @@ function Compare({ doc }) {
 }
 
 // Values of the same things in several documents; marked rows differ, as the last column says.
-const SideBySide = ({ title, name, json, what, rows, names, show }) => (
+export const SideBySide = ({ title, name, json, what, rows, names, show }) => (
 	<Panel title={title} name={name} json={json} rows={rows}
 		columns={[{ key: "name", name: what }, ...names.map((text, i) => ({ key: `v${i}`, name: text, isNumber: true, show: (row) => show(row[`v${i}`]) })),
 			...(names.length > 1 ? [{ key: "change", name: names.length > 2 ? "LAST AGAINST THE FIRST" : "AGAINST THE FIRST" }] : [])]} />
@@ -63,6 +68,7 @@ function Run({ doc }) {
 				<Facts rows={[["Policy", doc.policy], ["Seed", doc.seed], ["Simulated", f.seconds(doc.simulated_us)], ["Mean iteration", f.ms(doc.summary.iteration_mean_us)],
 					["99th percentile", f.ms(doc.summary.iteration_p99_us)], ["Slowdown", f.number(doc.summary.slowdown_mean)], ["Goodput", f.number(doc.summary.goodput)]]} />
 				<Command text={`antiphase sim run ${quote(doc.scenario)} --policy ${quote(doc.policy)} --seed ${doc.seed}`} />
+				{!doc.series && <Series />}
 			</section>
 			<Panel title="Jobs" name="sim-jobs" json={doc.jobs} rows={doc.jobs.map((job) => ({ key: job.job, ...job, hosts: job.hosts.join(",") }))}
 				columns={[{ key: "job", name: "JOB" }, { key: "hosts", name: "HOSTS" }, { key: "iterations", name: "ITERATIONS", isNumber: true },
@@ -92,6 +98,6 @@ function Runs({ runs }) {
 }
 
 export function Simulation() {
-	const { compare, runs = [] } = docs.value;
-	return <>{compare && <Compare doc={compare} />}{runs.length > 1 && <Runs runs={runs} />}{runs.map((run, i) => <Run key={i} doc={run} />)}</>;
+	const { compare, runs = [] } = docs.value, list = played(docs.value);
+	return <>{list.length > 0 && <Played list={list} />}{compare && <Compare doc={compare} />}{runs.length > 1 && <Runs runs={runs} />}{runs.map((run, i) => <Run key={i} doc={run} />)}</>;
 }
