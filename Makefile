@@ -8,7 +8,8 @@ PACKAGES_BUILD := gcc libc6-dev libcjson-dev libinih-dev libkissfft-dev \
                   libsqlite3-dev libarchive-dev libqhull-dev zlib1g-dev libyaml-dev \
                   libcurl4-openssl-dev
 PACKAGES_FIGURES := gnuplot-nox
-PACKAGES_TEST  := libcmocka-dev python3 scdoc prometheus xz-utils man-db openssl $(PACKAGES_FIGURES)
+PACKAGES_TEST  := libcmocka-dev python3 python3-yaml pkgconf scdoc prometheus xz-utils man-db openssl \
+                  glpk-utils $(PACKAGES_FIGURES)
 PACKAGES_NET   := iproute2 procps curl ethtool iperf3 openmpi-bin libopenmpi-dev mpich libmpich-dev \
                   gfortran lldpd libcap2-bin \
                   slurmctld slurmd slurm-client slurm-wlm-basic-plugins libslurm-dev munge
@@ -19,6 +20,10 @@ PACKAGES_FUZZ  := clang-14 libclang-rt-14-dev
 # nodejs and npm may come from elsewhere, too: any 'npm' on the PATH is good.
 PACKAGES_WEB   := $(if $(shell command -v npm),,nodejs npm) chromium
 PACKAGES_BENCH := g++ libsimgrid-dev
+PACKAGES_FIDELITY := g++ libns3-dev python3
+# 'make deb', and 'make test-packages'.  packages/debian/control repeats those to build with.
+PACKAGES_DEB   := dpkg-dev debhelper scdoc libslurm-dev
+PACKAGES_CHECK := lintian debootstrap rpm rpmlint iperf3 iproute2
 
 # ---- How it is compiled --------------------------------------------------------
 # As many jobs as processors, unless -j says otherwise.
@@ -28,6 +33,7 @@ endif
 CC      ?= gcc
 CXX     ?= g++
 CLANG   ?= clang-14
+OBJCOPY ?= objcopy
 BPFTOOL ?= $(shell command -v bpftool || echo /usr/sbin/bpftool)
 SAN     ?=
 MACHINE := $(shell $(CC) -dumpmachine | cut -d- -f1)
@@ -89,6 +95,13 @@ DAEMONS      := $(if $(wildcard collector/collector.c),$(B)/antiphase-collector)
                 $(if $(wildcard topology/topology.c),$(B)/antiphase-topology) \
                 $(if $(wildcard scheduler/scheduler.c),$(B)/antiphase-scheduler)
 PROGRAMS     := $(B)/antiphase $(B)/antiphase-sim $(DAEMONS)
+# For programs of others: a part of the sources, with the symbols of its map; the number is that of the map, too.
+LIBRARY      := $(B)/libantiphase.so.0
+LIBRARY_A    := $(B)/public/libantiphase.a
+LIBRARY_MAP  := lib/libantiphase.map
+PUBLIC_SRCS  := $(lib_PUBLIC) $(topology_PUBLIC) $(engine_PUBLIC) $(scheduler_PUBLIC)
+PUBLIC_HEADERS := $(lib_PUBLIC_HEADERS) $(topology_PUBLIC_HEADERS) $(engine_PUBLIC_HEADERS) $(scheduler_PUBLIC_HEADERS)
+LIBRARY_LIBS := -Wl,--as-needed -lcjson -lyaml -lm
 # Loaded by NCCL into jobs: as few sources as possible.
 PLUGIN       := $(B)/libantiphase-nccl-profiler.so
 PLUGIN_SRCS  := collector/nccl/profiler.c lib/wire/coll_event.c lib/base/alloc.c lib/base/clk.c
@@ -110,17 +123,17 @@ MPI_FILES    := $(wildcard tests/net/arl*.c tests/net/collectives.c)
 MPI_KINDS    := openmpi mpich
 MPI_TESTS    := $(foreach kind,$(MPI_KINDS),$(addprefix $(B)/tests/net/,collectives.$(kind) \
                 collectives-f90.$(kind) collectives-f08.$(kind)))
-C_DIRS       := bpf lib topology collector engine scheduler policies sim cli pacer tests
+C_DIRS       := bpf lib topology collector engine scheduler policies sim cli pacer tests examples
 C_FILES      := $(filter-out $(MPI_FILES) $(if $(SPANK),,scheduler/slurm/hooks/spank_antiphase.c),\
                 $(shell find $(C_DIRS) -name '*.[ch]'))
-SH_FILES     := .ci/run tests/run tests/net/run $(wildcard tests/*.sh tests/*/*.sh examples/*.sh examples/*/*.sh \
+SH_FILES     := .ci/run tests/run tests/net/run $(wildcard packages/*.sh tests/*.sh tests/*/*.sh examples/*.sh examples/*/*.sh \
                 scheduler/slurm/hooks/*.sh)
 
-.PHONY: FORCE all help demo demo-live kube web test-web docs-screens test test-hostile test-killed test-net test-torch check bench bench-net bench-pacer bench-pacer-live bench-scheduler bench-wire lint fuzz fuzz-coverage fuzz-smoke man install clean deps golden-accept repro-cassini
+.PHONY: FORCE all help demo demo-live kube deb test-packages test-upgrade web test-web docs-screens test test-hostile test-killed test-net test-torch check bench bench-net bench-pacer bench-pacer-live bench-scheduler bench-wire bench-fidelity lint fuzz fuzz-coverage fuzz-smoke man install clean deps golden-accept repro-cassini
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-all: $(PROGRAMS) $(PLUGIN) $(PACER) $(SPANK) ## build the programs
+all: $(PROGRAMS) $(PLUGIN) $(PACER) $(SPANK) $(LIBRARY) $(LIBRARY_A) ## build the programs
 
 help: ## show this text
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -137,7 +150,7 @@ test: ## run all tests (SAN=address,undefined for sanitizers)
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST)
 	$(Q)$(MAKE) --no-print-directory check
 
-check: $(PROGRAMS) $(PLUGIN) $(PACER) $(TESTS) $(REPLAYS) $(MANPAGES) ## as 'test', without installing packages
+check: $(PROGRAMS) $(PLUGIN) $(PACER) $(LIBRARY) $(LIBRARY_A) $(TESTS) $(REPLAYS) $(MANPAGES) ## as 'test', without installing packages
 	$(Q)B=$(B) sh tests/run $(TESTS)
 
 # In its short form, it is a part of 'test'.
@@ -183,6 +196,21 @@ docs-screens: ## take the pictures of docs/web.md anew, from a run (npm, Chromiu
 kube: ## build kube-apiserver and kube-scheduler for 'test-net' (10 min, 3 GiB, once)
 	@sh tests/deps.sh $(PACKAGES_KUBE)
 	$(Q)sh tests/kube_build.sh build/kube
+
+# DEB_REVISION: the part of the version behind the hyphen, 1 unless given.
+deb: ## build Debian packages into $(B)/deb
+	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_DEB)
+	$(Q)sh packages/deb.sh $(B)/deb '$(VERSION)' '$(REVISION)' $(DEB_REVISION)
+
+test-packages: ## build the packages twice, install, upgrade and purge them in a Debian 12 (root, slow)
+	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_DEB) $(PACKAGES_CHECK)
+	$(Q)B=$(B) PACKAGES_BUILD='$(PACKAGES_BUILD)' PACKAGES_DEB='$(PACKAGES_DEB)' \
+		VERSION='$(VERSION)' REVISION='$(REVISION)' sh tests/packages/run.sh
+
+test-upgrade: ## upgrade and downgrade beside an older revision, with running jobs (a minute and its build; FROM)
+	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST)
+	$(Q)$(MAKE) --no-print-directory all $(B)/tests/net/pace_steer
+	$(Q)B=$(B) sh tests/upgrade/run.sh $(FROM)
 
 test-killed: ## kill antiphase-scheduler 1,000 times over a real Slurm (root, slow)
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST) $(PACKAGES_NET)
@@ -230,6 +258,10 @@ bench: ## measure solver, fabric, and simulator against SimGrid
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_BENCH)
 	$(Q)$(MAKE) --no-print-directory bench-run
 
+bench-fidelity: ## measure how far the simulator is from packets (ns-3; FIDELITY_OPTIONS)
+	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_FIDELITY)
+	$(Q)$(MAKE) --no-print-directory bench-fidelity-run
+
 lint: ## format, layers, externs, circles, warnings of both compilers, cppcheck, shellcheck
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST) $(PACKAGES_LINT)
 	$(Q)$(MAKE) --no-print-directory all build/bpf/inject.skel.h
@@ -273,18 +305,29 @@ install: all man ## install into DESTDIR
 			$(DESTDIR)$(sysconfdir)/antiphase/antiphase.conf; fi
 	install -d $(DESTDIR)$(libdir)
 	install -m 755 $(PLUGIN) $(PACER) $(DESTDIR)$(libdir)
+	install -m 755 $(LIBRARY) $(DESTDIR)$(libdir)
+	ln -sf $(notdir $(LIBRARY)) $(DESTDIR)$(libdir)/libantiphase.so
+	install -m 644 $(LIBRARY_A) $(DESTDIR)$(libdir)
+	install -d $(DESTDIR)$(libdir)/pkgconfig
+	sed -e 's|@prefix@|$(prefix)|' -e 's|@libdir@|$(libdir)|' -e 's|@includedir@|$(includedir)|' \
+		-e 's|@version@|$(VERSION)|' lib/antiphase.pc.in >$(DESTDIR)$(libdir)/pkgconfig/antiphase.pc
+	chmod 644 $(DESTDIR)$(libdir)/pkgconfig/antiphase.pc
+	for header in $(PUBLIC_HEADERS); do \
+		install -D -m 644 $$header $(DESTDIR)$(includedir)/antiphase/$$header || exit 1; done
 	install -d $(DESTDIR)$(includedir)/antiphase $(DESTDIR)$(datadir)/antiphase
 	install -m 644 pacer/pacer.h $(DESTDIR)$(includedir)/antiphase
-	install -m 644 pacer/antiphase_ddp.py $(DESTDIR)$(datadir)/antiphase
+	install -m 644 pacer/antiphase_ddp.py lib/python/antiphase.py $(DESTDIR)$(datadir)/antiphase
 	install -d $(DESTDIR)$(hookdir)
 	$(if $(SPANK),install -m 755 $(SPANK) $(DESTDIR)$(hookdir))
-	install -m 644 scheduler/slurm/hooks/job_submit.lua $(DESTDIR)$(hookdir)
-	for hook in task_prolog.sh prolog_slurmctld.sh; do \
-		sed -e 's|@libdir@|$(libdir)|g' -e 's|@bindir@|$(bindir)|g' -e 's|@sysconfdir@|$(sysconfdir)|g' \
+	for hook in job_submit.lua task_prolog.sh prolog_slurmctld.sh; do \
+		sed -e 's|@libdir@|$(libdir)|g' -e 's|@hookdir@|$(hookdir)|g' -e 's|@bindir@|$(bindir)|g' -e 's|@sysconfdir@|$(sysconfdir)|g' \
 			scheduler/slurm/hooks/$$hook >$(DESTDIR)$(hookdir)/$$hook && \
 		chmod 755 $(DESTDIR)$(hookdir)/$$hook || exit 1; done
+	chmod 644 $(DESTDIR)$(hookdir)/job_submit.lua
 	for page in $(MANPAGES); do \
-		install -m 644 $$page $(DESTDIR)$(mandir)/man$${page##*.}; done
+		to=$(DESTDIR)$(mandir)/man$${page##*.}/$${page##*/} && \
+		sed -e 's|/usr/local/lib/antiphase|$(hookdir)|g' -e 's|/usr/local/lib/|$(libdir)/|g' \
+			-e 's|/usr/local/|$(prefix)/|g' $$page >$$to && chmod 644 $$to || exit 1; done
 	install -m 644 cli/completion.bash $(DESTDIR)$(bashcompdir)/antiphase
 	install -m 644 README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE $(DESTDIR)$(docdir)
 	install -d $(DESTDIR)$(docdir)/docs/dashboards $(DESTDIR)$(docdir)/docs/policies $(DESTDIR)$(docdir)/docs/screens
@@ -293,8 +336,11 @@ install: all man ## install into DESTDIR
 	install -m 644 docs/policies/*.md $(DESTDIR)$(docdir)/docs/policies
 	install -m 644 docs/screens/*.png $(DESTDIR)$(docdir)/docs/screens
 	install -m 644 $(wildcard examples/*.*) $(DESTDIR)$(docdir)/examples
-	install -d $(DESTDIR)$(docdir)/examples/models
+	install -d $(DESTDIR)$(docdir)/examples/models $(DESTDIR)$(docdir)/examples/python
+	install -m 644 examples/python/*.py $(DESTDIR)$(docdir)/examples/python
 	install -m 644 examples/models/*.json $(DESTDIR)$(docdir)/examples/models
+	install -d $(DESTDIR)$(docdir)/examples/kubernetes
+	install -m 644 examples/kubernetes/* $(DESTDIR)$(docdir)/examples/kubernetes
 
 clean: ## remove build/
 	$(Q)rm -rf build
@@ -322,18 +368,18 @@ $(B)/lib/base/cli.o: $(B)/revision
 $(B)/lib/base/cli.o: ALL_CFLAGS += -DANTIPHASE_VERSION='"$(VERSION)"' \
 	-DANTIPHASE_REVISION='"$(REVISION)"'
 
-# BPF programs are the same for every flavour of the build.
+# BPF programs are the same for every flavour of the build, and wherever the tree is.
 build/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -g -O2 -mcpu=v3 -Wall -Wextra -Werror -target bpf -D__TARGET_ARCH_x86 \
+	$(Q)$(CLANG) -g -O2 -mcpu=v3 -Wall -Wextra -Werror -fdebug-compilation-dir=. -target bpf -D__TARGET_ARCH_x86 \
 		-I/usr/include/x86_64-linux-gnu -I. -MMD -MP -c $< -o $@
 
 # Of tests.
 build/bpf/%.bpf.o: tests/net/%.bpf.c
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -g -O2 -mcpu=v3 -Wall -Wextra -Werror -target bpf -D__TARGET_ARCH_x86 \
+	$(Q)$(CLANG) -g -O2 -mcpu=v3 -Wall -Wextra -Werror -fdebug-compilation-dir=. -target bpf -D__TARGET_ARCH_x86 \
 		-I/usr/include/x86_64-linux-gnu -I. -MMD -MP -c $< -o $@
 
 build/bpf/%.skel.h: build/bpf/%.bpf.o
@@ -366,11 +412,30 @@ $(B)/antiphase-events: $(B)/collector/coll_events/coll_events.o $(ARCHIVE)
 
 $(PLUGIN): $(PLUGIN_SRCS:%.c=$(B)/pic/%.o)
 	$(call say,LINK,$@)
-	$(Q)$(CC) -shared $^ -o $@ $(if $(SAN),,-Wl,-z$(comma)defs) $(ALL_LDFLAGS) -pthread
+	$(Q)$(CC) -shared -Wl,-soname,$(@F) $^ -o $@ $(if $(SAN),,-Wl,-z$(comma)defs) $(ALL_LDFLAGS) -pthread
 
 $(PACER): $(pacer_SRCS:%.c=$(B)/pic/%.o)
 	$(call say,LINK,$@)
-	$(Q)$(CC) -shared $^ -o $@ $(if $(SAN),,-Wl,-z$(comma)defs) $(ALL_LDFLAGS) $(PACER_LIBS)
+	$(Q)$(CC) -shared -Wl,-soname,$(@F) $^ -o $@ $(if $(SAN),,-Wl,-z$(comma)defs) $(ALL_LDFLAGS) $(PACER_LIBS)
+
+$(B)/shared/%.o: %.c
+	$(call say,CC-PIC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -c $< -o $@
+
+$(LIBRARY): $(PUBLIC_SRCS:%.c=$(B)/shared/%.o) $(LIBRARY_MAP)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -shared -Wl,-soname,$(@F) -Wl,--version-script=$(LIBRARY_MAP) -Wl,-Bsymbolic-functions \
+		$(filter %.o,$^) -o $@ $(if $(SAN),,-Wl,-z$(comma)defs) $(ALL_LDFLAGS) $(LIBRARY_LIBS)
+
+# One object, so that all other symbols can be local.
+$(LIBRARY_A): $(PUBLIC_SRCS:%.c=$(B)/shared/%.o) $(LIBRARY_MAP)
+	$(call say,AR,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)sed -n 's/^\t\([a-z0-9_]*\);$$/\1/p' $(LIBRARY_MAP) >$(@D)/symbols
+	$(Q)$(LD) -r $(filter %.o,$^) -o $(@D)/antiphase.o
+	$(Q)$(OBJCOPY) --keep-global-symbols=$(@D)/symbols $(@D)/antiphase.o
+	$(Q)rm -f $@ && ar rcs $@ $(@D)/antiphase.o
 
 # Without sanitizers, as the programs that load it are.
 $(B)/spank_antiphase.so: scheduler/slurm/hooks/spank_antiphase.c
@@ -493,7 +558,7 @@ $(B)/man/%: docs/man/%.scd
 -include $(wildcard $(B)/tests/net/*.d)
 -include $(patsubst %.c,$(B)/%.d,$(ARCHIVE_SRCS) $(cli_SRCS) $(sim_SRCS) $(pacer_TESTABLE) $(collector_MAINS) \
 	$(topology_MAINS) $(scheduler_MAINS)) \
-	$(patsubst %.c,$(B)/pic/%.d,$(PLUGIN_SRCS) $(pacer_SRCS)) $(TESTS:=.d) $(BENCHES:=.d) $(FUZZERS:=.d) \
+	$(patsubst %.c,$(B)/pic/%.d,$(PLUGIN_SRCS) $(pacer_SRCS)) $(PUBLIC_SRCS:%.c=$(B)/shared/%.d) $(TESTS:=.d) $(BENCHES:=.d) $(FUZZERS:=.d) \
 	$(patsubst %.c,build/fuzz/%.d,$(ARCHIVE_SRCS) $(SIM_TESTABLE)) \
 	$(patsubst %.c,build/coverage/%.d,$(ARCHIVE_SRCS) $(SIM_TESTABLE) $(wildcard tests/fuzz/*.c)) \
 	$(patsubst %.c,$(B)/%.d,$(wildcard tests/fuzz/*.c)) \

@@ -202,6 +202,23 @@ def walk(doc, daemon):
                     (method.upper(), path), "\n".join(found[:10]))
 
 
+def check_index(doc, daemon):
+    """/api/v1 has the paths and parameters of the file; its "*" matches names."""
+    paths = json.loads(daemon.ask("GET", "/api/v1")[2])["paths"]
+    got = {(p["method"], p["path"]): p for p in paths}
+    wrong = []
+    for path, operations in doc["paths"].items():
+        for method, operation in operations.items():
+            known = got.get((method.upper(), re.sub(r"{name}.*", "*", path)))
+            if known is None:
+                wrong.append(path)
+            elif (set(known["parameters"]) !=
+                  {p["name"] for p in operation["parameters"] if p["in"] == "query"} or
+                  known["needs_token"] != bool(operation.get("security"))):
+                wrong.append(path)
+    verdict(not wrong, "/api/v1 lists the paths", repr(wrong))
+
+
 def check_manual(doc):
     text = open(os.path.join(ROOT, "docs/api.md"), encoding="utf-8").read()
     missing = [p for p in doc["paths"] if "`%s`" % p not in text]
@@ -275,6 +292,14 @@ def check_events(doc, daemon):
     for _, data in events:
         found += faults(doc, {"$ref": "#/components/schemas/Links"}, data, "event", set())
     verdict(not found, "events are antiphase.links/1", "\n".join(found[:5]))
+    links = [link for _, data in events for link in data["links"]]
+    verdict(links and not any(item["history_bps"] for link in links
+                              for item in [link, *link["jobs"]]),
+            "and leave out the histories", repr(links[:1]))
+    link = links[0]["link"]
+    whole = json.loads(daemon.ask("GET", "/api/v1/links/" + urllib.parse.quote(link))[2])
+    verdict(len(whole["links"][0]["history_bps"]) == 60, "which are in the link's own document",
+            repr(whole)[:300])
 
 
 def check_changes(daemon, source):
@@ -553,7 +578,8 @@ def check_queries(daemon):
            "/api/v1/changes?limit=0", "/api/v1/changes?limit=1001",
            "/api/v1/changes?limit=x", "/api/v1/changes?since_us=-1",
            "/api/v1/changes?before=x", "/api/v1/links?limit=0", "/api/v1/links?limit=251",
-           "/api/v1/jobs?limit=x", "/api/v1/advice?limit=-1"]
+           "/api/v1/jobs?limit=x", "/api/v1/advice?limit=-1",
+           "/api/v1/links?limt=3", "/api/v1/health?limit=3", "/api/v1/jobs/A?x", "/api/v1?x=y"]
     got = {daemon.ask("GET", path)[0] for path in bad}
     verdict(got == {400}, "queries that make no sense are refused", repr(got))
     odd = ["//", "/index.html", "/app.js/", "/api", "/api/v1/links/", "/api/v1/links/%00", "/api/v1/jobs/%2e%2e",
@@ -718,6 +744,7 @@ def main():
         verdict(all(line.startswith("antiphase-scheduler: ") for line in lines),
                 "what it says bears its name", repr(lines))
         check_manual(doc)
+        check_index(doc, daemon)
         check_page(daemon)
         source = simulate(folder, 100, 4)
         for _ in range(60):

@@ -4,7 +4,7 @@
 
 Checks that docs/metrics.md or docs/api.md documents every metric that a panel or an
 alert uses, that promtool accepts the rules, and that each alert fires when it should
-and only then.  Prints PASS, FAIL and SKIP lines for tests/run.
+and only then; and that docs/runbook.md has a section for each alert.  Prints PASS, FAIL and SKIP lines for tests/run.
 """
 import glob
 import json
@@ -17,6 +17,7 @@ import tempfile
 
 FOLDER = "docs/dashboards"
 RULES = os.path.abspath(FOLDER + "/alerts.yml")
+RUNBOOK = "docs/runbook.md"
 NAME = re.compile(r"\b(?:antiphase|process)_[a-z0-9_]+\b")
 HISTOGRAM = re.compile(r"_(bucket|sum|count)$")
 
@@ -126,12 +127,26 @@ def check_rules(names, histograms):
         shutil.rmtree(folder)
 
 
+def check_runbook():
+    """Each alert has a section of its name, with what it means and what to do."""
+    text = open(RUNBOOK, encoding="utf-8").read()
+    alerts = re.findall(r"^ *- alert: (\S+)$", open(RULES, encoding="utf-8").read(), re.M)
+    sections = dict(re.findall(r"^## (Antiphase\S+)\n(.*?)(?=^## |\Z)", text, re.M | re.S))
+    named = re.findall(r"^## (Antiphase\S+)$", text, re.M)
+    verdict(len(alerts) >= 6 and named == alerts,
+            "the runbook has the alerts, in their order", repr((alerts, named)))
+    thin = [name for name, body in sections.items()
+            if "**Means.**" not in body or not re.search(r"\*\*Do\.\*\*\n\n1\. ", body)]
+    verdict(sections and not thin, "each says what it means and what to do", repr(thin))
+
+
 def main():
     names, histograms = documented()
     boards = sorted(glob.glob(FOLDER + "/*.json"))
     verdict(len(boards) == 4, "there are four", repr(boards))
     for path in boards:
         check_dashboard(path, names, histograms)
+    check_runbook()
     check_rules(names, histograms)
 
 

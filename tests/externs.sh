@@ -30,8 +30,8 @@ symbols u <"$tmp/products" >"$tmp/used"
 find tests -name '*.[ch]' -exec grep -ohE '[A-Za-z_][A-Za-z0-9_]*' {} + | sort -u >"$tmp/tested"
 
 # Entry points, called by a loader or another program, are visible in libraries.
-find "$B" -maxdepth 1 -name '*.so' -exec nm -D --defined-only {} + |
-	awk 'NF == 3 { print $3 }' >"$tmp/entries"
+find "$B" -maxdepth 1 -name '*.so*' ! -name '*.d' -exec nm -D --defined-only {} + |
+	awk 'NF == 3 { sub(/@.*/, "", $3); print $3 }' >"$tmp/entries"
 
 awk -v entries="$tmp/entries" -v used="$tmp/used" -v tested="$tmp/tested" -v allowed="$allowed" '
 	BEGIN {

@@ -6,7 +6,7 @@
 # marked as targets of jumps (x86).  A sanitizer's build does without checked copies.
 set -u
 B=${B:?the build directory}
-for file in "$B"/antiphase "$B"/antiphase-* "$B"/*.so; do
+for file in "$B"/antiphase "$B"/antiphase-* "$B"/*.so "$B"/*.so.0; do
 	case $file in *.d | *'*'*) continue ;; esac
 	name=hardening:\ ${file##*/}
 	symbols=$(readelf -W --dyn-syms "$file")
@@ -29,14 +29,14 @@ for file in "$B"/antiphase "$B"/antiphase-* "$B"/*.so; do
 	*)
 		# Small libraries may have no such copy.
 		case $file in
-		*.so) ;;
+		*.so*) ;;
 		*) has "copies are checked" "$symbols" ' __(memcpy|snprintf|vfprintf|fprintf)_chk' ;;
 		esac
 		;;
 	esac
 	if [ "$(uname -m)" = x86_64 ]; then
 		case $file in
-		*.so) of= ;;
+		*.so*) of= ;;
 		*) of='=main' ;;
 		esac
 		has "functions are targets of jumps" \

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # install.sh - an installation by 'make install DESTDIR=...' works: the programs find
 # each other, also through a link and without the build tree; manual pages, completion
-# and examples are in place.  'make check' runs it and passes its settings in MAKEFLAGS.
+# and examples are in place; links of pages lead to installed files.  'make check' runs it
+# and passes its settings in MAKEFLAGS.
 set -u
 B=${B:?the build directory}
 tmp=$(mktemp -d)
@@ -41,6 +42,15 @@ for page in README.md docs/README.md docs/policies/README.md docs/dashboards/ale
 	verdict $? "page $page"
 done
 
+# Links lead to installed files.
+(cd "$here/share/doc/antiphase" && find . -name '*.md' | while IFS= read -r page; do
+	grep -oE '\]\([^)#: ]+' "$page" | cut -c3- | grep -vxE 'https?' | while IFS= read -r to; do
+		[ -e "$(dirname "$page")/$to" ] || echo "$page: no $to"
+	done
+done) >"$tmp/log"
+[ -s "$here/share/doc/antiphase/README.md" ] && [ ! -s "$tmp/log" ]
+verdict $? "links of the installed pages"
+
 # The daemons, units and settings work without changes.
 for program in antiphase-collector antiphase-topology antiphase-scheduler; do
 	"$here/sbin/$program" --version >"$tmp/log" 2>&1
@@ -78,6 +88,13 @@ case $B in
 *address* | *thread*) echo "SKIP install: a program in C with the pacer: of a sanitized build" ;;
 *) verdict $? "a program in C with the pacer" ;;
 esac
+
+python3 tests/library.py "$tmp/root" /usr/local
+
+env -i PATH="$here/bin:/usr/bin:/bin" PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$here/share/antiphase" \
+	python3 "$here/share/doc/antiphase/examples/python/shifts.py" >"$tmp/shifts" 2>"$tmp/log"
+grep -qx '0,A,65.0' "$tmp/shifts"
+verdict $? "a script of examples/python"
 
 bash -c 'source "$1" && complete -p antiphase' - \
 	"$here/share/bash-completion/completions/antiphase" >"$tmp/log" 2>&1

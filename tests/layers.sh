@@ -9,6 +9,7 @@ lib/daemon: lib/daemon lib/base
 lib/wire: lib bpf/connect_port.h bpf/events.h bpf/port_translate.h
 topology: topology lib
 collector: collector lib bpf
+collector/doctor: collector topology lib bpf
 collector/series: collector/series collector/sources/source.h lib
 collector/jobs: collector/jobs lib
 collector/paths: collector/paths collector/sources/bpf/libbpf_log.h lib bpf

@@ -55,7 +55,7 @@ for file in ./*.md docs/*.md docs/policies/*.md */README.md */*/README.md; do
 			anchors "$page" | grep -qxF "${to#*#}" || echo "$to"
 		done
 		# shellcheck disable=SC2016  # backticks of Markdown
-		grep -oE '`(bpf|cli|collector|docs|engine|examples|lib|pacer|policies|scheduler|sim|tests|topology)/[a-z0-9_./-]*`' \
+		grep -oE '`(bpf|cli|collector|docs|engine|examples|lib|pacer|packages|policies|scheduler|sim|tests|topology)/[a-z0-9_./-]*`' \
 			"$file" | tr -d '`' | while IFS= read -r to; do
 			[ -e "$to" ] || [ -e "$(dirname "$file")/$to" ] || echo "$to"
 		done

@@ -74,7 +74,7 @@ cpp_check() {
 
 # Every source names its license in its first two lines.
 spdx() {
-	for file in $c_files $sh_files Makefile */module.mk tests/*.py tests/*/*.py; do
+	for file in $c_files $sh_files Makefile */module.mk tests/*.py tests/*/*.py lib/python/*.py examples/python/*.py; do
 		head -n 2 "$file" | grep -q 'SPDX-License-Identifier: ' || echo "$file: no SPDX line"
 	done >"$tmp/spdx"
 	cat "$tmp/spdx"

@@ -3,7 +3,8 @@
 # man_options.sh - the OPTIONS of each manual page are exactly the long and short
 # options in the help of its verb and sub-verbs; help names the command as typed,
 # whichever program prints it, and only existing pages; the exit statuses of a page are
-# among those of antiphase(1); and the pages can be displayed
+# among those of antiphase(1); and the pages can be displayed, with the underscores of
+# names
 set -u
 B=${B:?the build directory}
 case $B in /*) bin=$B ;; *) bin=$PWD/$B ;; esac
@@ -81,7 +82,7 @@ for verb in $(words_of_help); do
 	options_of_page "$page" >"$tmp/page"
 	{
 		options_of_help "$verb"
-		case $verb in topology | keys | config | slurm | sim | trace)
+		case $verb in topology | keys | config | store | slurm | sim | trace)
 			for sub in $(words_of_help "$verb"); do
 				options_of_help "$verb" "$sub"
 				[ "$sub" = generate ] || continue
@@ -108,6 +109,21 @@ for page in docs/man/*.1.scd; do
 	fi
 done
 
+# The help of ctl has the requests of the daemons' tables.
+for table in collector:collector/daemon/control.c scheduler:scheduler/daemon/commands.c; do
+	daemon=${table%%:*}
+	antiphase ctl "$daemon" --help | sed -n '/^Requests:/,/^Options:/p' |
+		sed -nE 's/^  ([a-z].*)/\1/p' | sed 's/  .*//' | sort >"$tmp/help"
+	cat "${table#*:}" lib/daemon/control_run.c |
+		sed -nE 's/^\t\{ "([a-z ]+)", "([^"]*)", [0-9].*/\1 \2/p' | sed 's/ $//' | sort >"$tmp/page"
+	if [ -s "$tmp/page" ] && diff "$tmp/help" "$tmp/page" >"$tmp/diff"; then
+		echo "PASS man: requests of $daemon"
+	else
+		echo "FAIL man: requests of $daemon: < only in the help, > only in its table"
+		cat "$tmp/diff" >&2
+	fi
+done
+
 # The rendered pages: the formatter gives no warnings.
 for page in "$B"/man/*; do
 	name=$(basename "$page")
@@ -119,5 +135,22 @@ for page in "$B"/man/*; do
 	else
 		echo "FAIL man: $name cannot be shown"
 		cat "$tmp/err" >&2
+	fi
+done
+
+# Underscores are letters of names, not marks of scdoc.
+for page in docs/man/*.scd; do
+	name=$(basename "$page" .scd)
+	command -v man >/dev/null || { echo "SKIP man: names in $name: there is no man here"; continue; }
+	MANWIDTH=1000 man -l "$B/man/$name" 2>/dev/null >"$tmp/out"
+	if awk '/^```/ { is_code = !is_code; next } !is_code' "$page" |
+		grep -oE '[A-Za-z0-9]+(\\?_[A-Za-z0-9]+)+' | tr -d '\134' | sort -u |
+		while IFS= read -r word; do grep -qF -- "$word" "$tmp/out" || echo "$word"; done |
+		grep . >"$tmp/lost"
+	then
+		echo "FAIL man: names in $name"
+		cat "$tmp/lost" >&2
+	else
+		echo "PASS man: names in $name"
 	fi
 done

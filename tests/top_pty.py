@@ -3,7 +3,8 @@
 """top_pty.py - tests of 'antiphase top' in a pseudo-terminal.
 
 Checks what it draws, that it responds to keys and to changes of the terminal's size,
-and that it restores the terminal when it ends.  Prints PASS and FAIL lines for
+and that it restores the terminal when it ends; and that prose and tables of other verbs
+fit a narrow terminal.  Prints PASS and FAIL lines for
 tests/run.
 """
 import fcntl
@@ -146,12 +147,21 @@ def draws_ascii_where_the_locale_is():
     assert t.wait() == 0
 
 
+def prose_and_tables_fit_a_narrow_terminal():
+    for args in (["sim", "run", "two-jobs.ini"], ["explain", "--jobs", "two-jobs.ini", "A"]):
+        t = Terminal([TOP] + args, 24, 40)
+        assert t.wait(60) == 0
+        lines = t.output.decode().replace("\r", "").split("\n")
+        assert len(lines) > 15 and max(len(line) for line in lines) <= 40, lines
+
+
 def main():
     failed = False
     for test in (shows_links_and_quits, follows_keys, survives_any_size,
                  gives_the_terminal_back_when_interrupted,
                  says_which_terminal_it_does_not_know,
-                 draws_ascii_where_the_locale_is):
+                 draws_ascii_where_the_locale_is,
+                 prose_and_tables_fit_a_narrow_terminal):
         try:
             test()
             print("PASS top:", test.__name__)

@@ -86,6 +86,11 @@ for unit in */*.service.in; do
 		esac
 	fi
 	check_hardening "$unit" "$name"
+	case $daemon in collector | scheduler | topology)
+		same "$name reads its settings at a reload" "$(of_unit "$unit" ExecReload)" \
+			'/bin/kill -HUP $MAINPID'
+		;;
+	esac
 	case $daemon in collector | scheduler) ;; *) continue ;; esac
 	dir=/run/$(of_unit "$unit" RuntimeDirectory)
 	same "$name and its setting runtime_dir" "$dir" "$(default_of "$daemon.runtime_dir")"

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -12,8 +13,11 @@
 
 #define LINKS   20000
 #define SECONDS 60
-#define S       INT64_C(1000000)
-#define T0      (1700000100 * S)
+/* Of a pass of the daemon's loop. */
+#define STEP_ROWS 250
+#define DOCUMENTS 20000
+#define S         INT64_C(1000000)
+#define T0        (1700000100 * S)
 
 static bool
 count(void *ctx, enum store_grain grain, const struct store_sample *sample)
@@ -22,6 +26,41 @@ count(void *ctx, enum store_grain grain, const struct store_sample *sample)
 	(void)sample;
 	++*(size_t *)ctx;
 	return true;
+}
+
+/* Tidies in steps; returns the rows, and the longest step in CPU time. */
+static size_t
+tidy(struct store *store, int64_t now_us, int64_t *ret_worst_ns)
+{
+	size_t rows, all = 0;
+	struct err err;
+
+	*ret_worst_ns = 0;
+	do {
+		int64_t t_ns = clk_cpu_ns();
+
+		rows = store_tidy(store, now_us, STEP_ROWS);
+		t_ns = clk_cpu_ns() - t_ns;
+		if (t_ns > *ret_worst_ns)
+			*ret_worst_ns = t_ns;
+		all += rows;
+	} while (rows > 0);
+	store_commit(store, &err);
+	return all;
+}
+
+/* An advice of 4 kB for each of many jobs, with a line of history. */
+static void
+add_documents(struct store *store)
+{
+	char json[4096], job[16];
+
+	memset(json, 'x', sizeof json - 1);
+	json[sizeof json - 1] = '\0';
+	for (int i = 0; i < DOCUMENTS; i++) {
+		snprintf(job, sizeof job, "%d", i);
+		store_put(store, STORE_ADVICE, job, T0, json);
+	}
 }
 
 int
@@ -34,7 +73,7 @@ main(void)
 	struct err err = { 0 };
 	struct rusage usage;
 	size_t n = 0;
-	int rows, all = 0;
+	size_t all;
 
 	if (!mkdtemp(directory))
 		return 1;
@@ -78,10 +117,10 @@ main(void)
 	printf("  commit   %6.2f ms a second, worst %.2f ms\n",
 	       (double)commit_ns / 1e6 / SECONDS, (double)worst_ns / 1e6);
 	began_ns = clk_cpu_ns();
-	while ((rows = store_tidy(store, T0 + SECONDS * S, 10000, &err)) > 0)
-		all += rows;
-	printf("  dropping %6.2f us a row (%d rows)\n",
-	       (double)(clk_cpu_ns() - began_ns) / 1e3 / all, all);
+	all = tidy(store, T0 + SECONDS * S, &worst_ns);
+	printf("  dropping %6.2f us a row (%zu rows), worst step of %d %.2f ms\n",
+	       (double)(clk_cpu_ns() - began_ns) / 1e3 / (double)all, all, STEP_ROWS,
+	       (double)worst_ns / 1e6);
 	began_ns = clk_cpu_ns();
 	store_read_samples(store, "leaf3:p5>spine", NULL, T0 + (SECONDS - 20) * S,
 			   T0 + SECONDS * S, S, count, &n, &err);
@@ -91,6 +130,13 @@ main(void)
 	printf("  file %.1f bytes a sample of the finest grain at most, resident %.1f MiB\n",
 	       (double)store_bytes(store) / (2.0 * LINKS * 20),
 	       (double)usage.ru_maxrss / 1024);
+	add_documents(store);
+	began_ns = clk_cpu_ns();
+	all = tidy(store, T0 + 365 * 86400 * S, &worst_ns);
+	printf("  dropping %6.2f us a row with %d documents and their history (%zu rows), "
+	       "worst step %.2f ms\n",
+	       (double)(clk_cpu_ns() - began_ns) / 1e3 / (double)all, DOCUMENTS, all,
+	       (double)worst_ns / 1e6);
 	store_close(store);
 	snprintf(command, sizeof command, "rm -rf %s", directory);
 	return system(command) ? 1 : 0;

@@ -1,13 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_lldp.c - lldpcli's json0, and our JSON of reports */
+/* fuzz_lldp.c - lldpcli's json0, our JSON of reports, and the fabric of both */
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/err.h"
 #include "tests/fuzz/fuzz.h"
+#include "topology/from_reports.h"
 #include "topology/in_lldp.h"
 #include "topology/observed.h"
 #include "topology/observed_json.h"
+
+/* A fabric of all reports has cables, and hosts among its nodes. */
+static void
+make_fabric(const struct observed *seen)
+{
+	size_t n = observed_n_nodes(seen);
+	struct topo_report *reports = xcalloc(n + 1, sizeof *reports);
+	struct err err = { .text = "" };
+	struct topo *topo;
+
+	for (size_t i = 0; i < n; i++)
+		reports[i] = (struct topo_report){ "fuzz", observed_node(seen, i) };
+	if (topo_from_reports(reports, n, NULL, NULL, &topo, &err) == 0) {
+		BUG_ON(!topo_n_hosts(topo) || !topo_n_links(topo));
+		topo_unref(topo);
+	} else {
+		BUG_ON(!err.text[0]);
+	}
+	free(reports);
+}
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -36,6 +57,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			BUG_ON(strcmp(node->ports.items[k - 1].name,
 				      node->ports.items[k].name) >= 0);
 	}
+	make_fabric(seen);
 	observed_free(seen);
 	free(text);
 	return 0;

@@ -94,6 +94,13 @@ kube kubectl get hypernodes -o json >"$run/hypernodes.json"
 check "and are the same fabric when read back" is_same_tree \
 	<(antiphase topology import "${speeds[@]}" --nodes "$run/got.json" -o - "$run/hypernodes.json")
 
+# ---- The manifests -------------------------------------------------------------------
+kube kubectl apply -f "$LAB_ROOT/examples/kubernetes/namespace.yaml" >/dev/null
+for file in rbac scheduler collector; do
+	check "the API server takes $file.yaml" kube kubectl apply --dry-run=server \
+		-f "$LAB_ROOT/examples/kubernetes/$file.yaml"
+done
+
 # ---- Placement -----------------------------------------------------------------------
 daemon_start() {
 	rm -f "$run/scheduler.sock"

@@ -262,7 +262,7 @@ check_work(const struct fluid *fl, const struct net *net, const double *sent_bit
  * Flips flows on and off in batches and compares after each.  With classes, flows
  * change theirs, also while they send.
  */
-static void
+static inline void
 run_classes(uint64_t seed, uint32_t n_links, uint32_t n_flows, bool weighted,
 	    bool keeps_all, uint32_t n_steps, uint32_t n_classes)
 {

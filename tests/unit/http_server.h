@@ -88,13 +88,13 @@ write_hello(void *ctx, struct strbuf *data)
 }
 
 static const struct http_route routes[] = {
-	{ "GET", "/echo/*", false, 0, answer_echo },
-	{ "POST", "/echo/*", false, 1000, answer_echo },
-	{ "POST", "/large", false, HTTP_MAX_BODY, answer_echo },
-	{ "POST", "/change", true, 1000, answer_echo },
-	{ "GET", "/tagged", false, 0, answer_tagged },
-	{ "GET", "/counts", false, 0, answer_counts },
-	{ "POST", "/tell/*", false, 0, answer_tell },
+	{ "GET", "/echo/*", false, 0, answer_echo, "name flag" },
+	{ "POST", "/echo/*", false, 1000, answer_echo, NULL },
+	{ "POST", "/large", false, HTTP_MAX_BODY, answer_echo, NULL },
+	{ "POST", "/change", true, 1000, answer_echo, NULL },
+	{ "GET", "/tagged", false, 0, answer_tagged, NULL },
+	{ "GET", "/counts", false, 0, answer_counts, NULL },
+	{ "POST", "/tell/*", false, 0, answer_tell, NULL },
 };
 
 static inline void

@@ -156,13 +156,18 @@ finds_jobs_and_links_by_name(void **state)
 	make_doc(ADVISE_ANTIPHASE, &doc);
 	assert_ptr_equal(advice_doc_find_job(&doc, "bert"), &doc.jobs[1]);
 	assert_null(advice_doc_find_job(&doc, "ber"));
-	link = advice_doc_find_link(&doc, "leaf0:p3>spine0:p0");
-	assert_non_null(link);
+	assert_true(doc.n_links > 0);
+	link = &doc.links[0];
+	assert_true(advice_doc_link_is(link, "leaf0:p3>spine0:p0"));
+	assert_true(advice_doc_link_is(link, "leaf0:p3"));
+	assert_true(advice_doc_link_is(link, "spine0:p0"));
+	assert_false(advice_doc_link_is(link, "leaf0:p"));
+	assert_false(advice_doc_link_is(link, "spine0"));
+	assert_false(advice_doc_link_is(link, "leaf0:p3>"));
 	assert_near(link->capacity_gbps, 50, 0);
 	assert_int_equal(link->n_jobs, 2);
 	assert_string_equal(link->jobs[0], "vgg");
 	assert_string_equal(link->jobs[1], "bert");
-	assert_null(advice_doc_find_link(&doc, "leaf0:p3"));
 	advice_doc_fini(&doc);
 }
 

@@ -120,6 +120,7 @@ a_job_without_a_pacer_is_told_what_is_wrong(void **state)
 		  REASON_PERIODS_UNRELATED },
 		{ 101003, 0, false, REASON_PERIODS_UNRELATED,
 		  REASON_PERIODS_UNRELATED },
+		{ 101003, 2000, false, REASON_PERIODS_UNSURE, REASON_PERIODS_UNSURE },
 	};
 
 	(void)state;

@@ -7,6 +7,7 @@
 #include "lib/base/file.h"
 #include "lib/wire/bus_keys.h"
 #include "tests/unit/bus_fixture.h"
+#include "tests/unit/capture.h"
 
 /* The key directories of two hosts. */
 struct lab {
@@ -251,6 +252,55 @@ a_server_with_another_key_is_not_believed(void **state)
 	teardown_lab(&lab);
 }
 
+/* Each endpoint that refuses is named once, not again a few seconds later. */
+static void
+each_endpoint_that_refuses_is_named_once(void **state)
+{
+	struct bus_keys *server;
+	struct bus_pub *pubs[2];
+	struct bus_sub *sub;
+	struct err err = { 0 };
+	struct capture capture;
+	struct lab lab;
+	char *text;
+
+	(void)state;
+	setup_lab(&lab);
+	server = load(lab.server);
+	for (int i = 0; i < 2; i++)
+		pubs[i] = open_pub(ANY_PORT, server);
+	assert_int_equal(
+		bus_sub_open((const char *const[]){ bus_pub_endpoint(pubs[0]),
+						    bus_pub_endpoint(pubs[1]) },
+			     2, false, NULL, &sub, &err),
+		0);
+	bus_sub_want(sub, TELE_SUMMARY, NULL, true);
+	capture_begin(&capture, STDERR_FILENO);
+	/* Each refuses twice at least: at once, and a second later. */
+	until(bus_pub_counts(pubs[0])->refused >= 2 &&
+		      bus_pub_counts(pubs[1])->refused >= 2 &&
+		      bus_sub_counts(sub)->refused >= 4,
+	      (bus_sub_wait(sub, 5 * MS), bus_pub_wait(pubs[0], 5 * MS),
+	       bus_pub_wait(pubs[1], 5 * MS)));
+	for (int i = 0; i < 20; i++)
+		bus_sub_wait(sub, 5 * MS);
+	text = capture_end(&capture);
+	for (int i = 0; i < 2; i++) {
+		char line[100], *at;
+
+		snprintf(line, sizeof line, "%s: no connection",
+			 bus_pub_endpoint(pubs[i]));
+		at = strstr(text, line);
+		assert_non_null(at);
+		assert_null(strstr(at + 1, line));
+		bus_pub_close(pubs[i]);
+	}
+	free(text);
+	bus_keys_free(server);
+	bus_sub_close(sub);
+	teardown_lab(&lab);
+}
+
 static void
 without_keys_nobody_gets_into_what_has_them(void **state)
 {
@@ -299,6 +349,7 @@ main(void)
 		cmocka_unit_test(with_keys_of_each_other_frames_pass),
 		cmocka_unit_test(a_key_that_is_not_allowed_stays_outside_until_it_is),
 		cmocka_unit_test(a_server_with_another_key_is_not_believed),
+		cmocka_unit_test(each_endpoint_that_refuses_is_named_once),
 		cmocka_unit_test(without_keys_nobody_gets_into_what_has_them),
 		cmocka_unit_test(who_connects_with_keys_has_to_know_whose),
 	};

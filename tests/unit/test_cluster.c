@@ -41,6 +41,7 @@ draw_jobs(struct cluster_job *jobs, size_t n, uint64_t seed)
 			.user = (uint32_t)rng_below(&rng, 4),
 			.vc = POL_NONE,
 			.model = POL_NONE,
+			.priority = 2, /* Premium: at full speed. */
 			.predicted_s = NAN,
 			.iterations = NAN,
 			.iteration_s = NAN,
@@ -118,6 +119,51 @@ the_same_seed_gives_the_same_bytes(void **state)
 		run(spec, NULL, jobs, N_JOBS, again, &counts);
 		assert_memory_equal(once, again, sizeof once);
 	}
+}
+
+/* Ends of two jobs that run side by side, the first of 'first_s'. */
+static void
+run_pair(double first_s, double second_s, double close_ends, double *ret_ends_s)
+{
+	const struct cluster_work work = { 0 };
+	const struct cluster_opts opts = { .cluster = &cluster,
+					   .work = &work,
+					   .until_s = INFINITY,
+					   .close_ends = close_ends };
+	struct cluster_job jobs[2] = { 0 };
+	struct cluster_result results[2];
+	struct cluster_counts counts;
+	struct policy *policy;
+	struct err err = { 0 };
+	size_t bad;
+
+	for (int i = 0; i < 2; i++)
+		jobs[i] = (struct cluster_job){ .duration_s = i ? second_s : first_s,
+						.n_gpus = 1,
+						.max_gpus = 1 };
+	assert_int_equal(policy_new(policy_find("fifo"), NULL, &cluster, &policy, &err),
+			 0);
+	assert_int_equal(cluster_run(jobs, 2, policy, &opts, results, &counts, &bad),
+			 0);
+	policy_free(policy);
+	ret_ends_s[0] = results[0].end_s;
+	ret_ends_s[1] = results[1].end_s;
+}
+
+static void
+close_ends_are_that_of_the_first_job_of_the_plan(void **state)
+{
+	double ends_s[2];
+
+	(void)state;
+	run_pair(1000, 1000 + 5e-7, 1e-9, ends_s);
+	assert_true(ends_s[0] == 1000 && ends_s[1] == 1000);
+	run_pair(1000 + 5e-7, 1000, 1e-9, ends_s);
+	assert_true(ends_s[0] == 1000 + 5e-7 && ends_s[1] == 1000 + 5e-7);
+	run_pair(1000, 1000 + 2e-6, 1e-9, ends_s);
+	assert_true(ends_s[0] == 1000 && ends_s[1] == 1000 + 2e-6);
+	run_pair(1000, 1000 + 5e-7, 0, ends_s);
+	assert_true(ends_s[0] == 1000 && ends_s[1] == 1000 + 5e-7);
 }
 
 /* On one GPU, shortest first has the best mean for any jobs. */
@@ -279,16 +325,64 @@ a_run_can_be_ended_after_any_event(void **state)
 	policy_free(policy);
 }
 
+/* A job on a node that goes away is preempted, and runs elsewhere or waits. */
+static void
+a_node_goes_away_and_comes_back(void **state)
+{
+	static const uint32_t fours[] = { 4, 4 };
+	static const struct cluster_change changes[] = { { 40, 0, true },
+							 { 60, 1, true },
+							 { 90, 0, false } };
+	const struct cluster_job job = {
+		.duration_s = 100, .n_gpus = 4, .max_gpus = 4, .predicted_s = NAN
+	};
+	bool is_away[2] = { false };
+	const struct pol_cluster two = { .n_nodes = 2,
+					 .n_racks = 1,
+					 .n_types = 1,
+					 .n_gpus = fours,
+					 .rack_of = zeros,
+					 .type_of = zeros,
+					 .n_all_gpus = 8,
+					 .is_away = is_away };
+	const struct cluster_work work = { 0 };
+	const struct cluster_opts opts = { .cluster = &two,
+					   .work = &work,
+					   .until_s = INFINITY,
+					   .check = true,
+					   .changes = changes,
+					   .n_changes = 3,
+					   .is_away = is_away };
+	struct cluster_result result;
+	struct cluster_counts counts;
+	struct policy *policy;
+	struct err err = { 0 };
+	size_t bad;
+
+	(void)state;
+	assert_int_equal(policy_new(policy_find("fifo"), NULL, &two, &policy, &err), 0);
+	assert_int_equal(cluster_run(&job, 1, policy, &opts, &result, &counts, &bad),
+			 0);
+	policy_free(policy);
+	/* On node 0 until 40 s, on node 1 until 60 s, and on node 0 again from 90 s. */
+	assert_true(result.end_s == 130 && result.executed_s == 100);
+	assert_int_equal(result.n_starts, 3);
+	assert_int_equal(result.n_preempted, 2);
+	assert_int_equal(counts.n_preemptions, 2);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_policy_serves_every_job_in_full),
 		cmocka_unit_test(the_same_seed_gives_the_same_bytes),
+		cmocka_unit_test(close_ends_are_that_of_the_first_job_of_the_plan),
 		cmocka_unit_test(srtf_is_not_worse_than_others_on_one_gpu),
 		cmocka_unit_test(a_job_that_no_place_can_have_is_told),
 		cmocka_unit_test(a_job_of_too_many_rounds_is_told),
 		cmocka_unit_test(a_run_can_be_ended_after_any_event),
+		cmocka_unit_test(a_node_goes_away_and_comes_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

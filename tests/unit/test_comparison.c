@@ -198,6 +198,81 @@ reports_of_the_same_seeds_are_the_same_bytes(void **state)
 	lab_fini(&lab);
 }
 
+static char *
+report_of(const struct lab *lab, const char *const *policies, size_t n,
+	  void (*print)(const struct comparison_report *report, FILE *out))
+{
+	struct comparison *c = compare(lab, policies, n, 1);
+	struct sim_plan plans[3];
+	const struct comparison_report report = {
+		.scenario = lab->scenario,
+		.comparison = c,
+		.policies = policies,
+		.n_policies = n,
+		.plans = plans,
+		.seeds = (const uint64_t[]){ 1 },
+	};
+	char *text;
+
+	for (size_t p = 0; p < n; p++)
+		plans[p] = lab_plan(lab, policies[p]);
+	text = text_of(print, &report);
+	for (size_t p = 0; p < n; p++)
+		sim_plan_fini(&plans[p]);
+	comparison_free(c);
+	return text;
+}
+
+static void
+a_policy_that_equals_the_reference_says_why(void **state)
+{
+	static const char *const policies[] = { "fair", "antiphase" };
+	struct lab lab = lab_make(
+		"[sim]\niterations = 80\n" LAB_JOB("A", "a0,b0", "25", "125", "")
+			LAB_JOB("B", "a1,b1", "41.3", "125", ""));
+	char *table = report_of(&lab, policies, 2, comparison_report_table), *json;
+	const char *second;
+
+	(void)state;
+	assert_non_null(
+		strstr(table, "antiphase equals fair: it runs every job as fair does.\n"
+			      "    A, B: periods-unrelated. The iteration times have"));
+	free(table);
+	json = report_of(&lab, policies, 2, comparison_report_json);
+	second = strstr(json, "\"policy\": \"antiphase\"");
+	assert_non_null(second);
+	assert_non_null(strstr(second, "\"same_as_first\": true"));
+	assert_non_null(strstr(second,
+			       "\"reason\": \"periods-unrelated\",\n"
+			       "          \"text\": \"The iteration times have"));
+	assert_non_null(strstr(json, "\"reason\": \"fair-sharing\""));
+	free(json);
+	lab_fini(&lab);
+	lab = lab_make(TWO_JOBS);
+	table = report_of(&lab, policies, 2, comparison_report_table);
+	assert_null(strstr(table, "equals"));
+	free(table);
+	json = report_of(&lab, policies, 2, comparison_report_json);
+	assert_non_null(strstr(json, "\"same_as_first\": false"));
+	free(json);
+	lab_fini(&lab);
+}
+
+static void
+a_policy_without_reasons_has_nulls_in_json(void **state)
+{
+	static const char *const policies[] = { "none", "spray" };
+	struct lab lab = lab_make(TWO_JOBS);
+	char *json = report_of(&lab, policies, 2, comparison_report_json);
+
+	(void)state;
+	assert_non_null(strstr(json, "\"same_as_first\": false"));
+	assert_non_null(strstr(json, "\"reason\": null"));
+	assert_null(strstr(json, "\"reason\": \""));
+	free(json);
+	lab_fini(&lab);
+}
+
 int
 main(void)
 {
@@ -206,6 +281,8 @@ main(void)
 		cmocka_unit_test(one_seed_has_no_interval),
 		cmocka_unit_test(a_seed_counts_once_all_policies_have_it),
 		cmocka_unit_test(the_same_policy_twice_differs_by_nothing),
+		cmocka_unit_test(a_policy_that_equals_the_reference_says_why),
+		cmocka_unit_test(a_policy_without_reasons_has_nulls_in_json),
 		cmocka_unit_test(reports_of_the_same_seeds_are_the_same_bytes),
 	};
 

@@ -88,6 +88,29 @@ periods_measured_apart_are_one_within_their_errors(void **state)
 	check_measured(0, REASON_PERIODS_UNRELATED, chance);
 }
 
+/* Over few iterations: 1.2 % apart, with errors of 3 %. */
+static void
+periods_that_are_equal_within_large_errors_are_not_called_unrelated(void **state)
+{
+	struct compat compat;
+	struct bursts b;
+
+	(void)state;
+	set_job(&b, 0, 270400, 0, 120000, C_BPS);
+	set_job(&b, 1, 273600, 0, 120000, C_BPS);
+	b.profiles[0].period_error_us = 8400;
+	b.profiles[1].period_error_us = 6800;
+	assert_int_equal(compat_solve(b.jobs, 2, C_BPS, COMPAT_EXACT, 1, &compat), 0);
+	assert_string_equal(reason_name(compat.reason), "periods-within-error");
+	assert_false(compat.has_joined);
+	compat_fini(&compat);
+	b.profiles[0].period_error_us = 500;
+	b.profiles[1].period_error_us = 500;
+	assert_int_equal(compat_solve(b.jobs, 2, C_BPS, COMPAT_EXACT, 1, &compat), 0);
+	assert_string_equal(reason_name(compat.reason), "periods-unrelated");
+	compat_fini(&compat);
+}
+
 static void
 two_half_busy_jobs_take_turns_with_either_solver(void **state)
 {
@@ -264,6 +287,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_case_has_its_reason),
 		cmocka_unit_test(periods_measured_apart_are_one_within_their_errors),
+		cmocka_unit_test(
+			periods_that_are_equal_within_large_errors_are_not_called_unrelated),
 		cmocka_unit_test(two_half_busy_jobs_take_turns_with_either_solver),
 		cmocka_unit_test(no_shifts_beat_chance_by_more_than_the_bound),
 		cmocka_unit_test(a_jobs_own_bound_holds_with_the_others_in_place),

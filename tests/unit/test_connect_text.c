@@ -47,6 +47,20 @@ a_message_has_a_destination_and_ports(void **state)
 	free(text);
 }
 
+/* From a later version, which may add keys. */
+static void
+unknown_keys_are_skipped(void **state)
+{
+	struct connect_message message;
+	struct err err;
+	char text[512];
+
+	(void)state;
+	snprintf(text, sizeof text, "{\"later\":{\"more\":[1,null]},%s", &FOUR[1]);
+	assert_int_equal(parse(text, &message, &err), 0);
+	assert_string_equal(message.job, "4711");
+}
+
 static void
 random_messages_come_back(void **state)
 {
@@ -123,6 +137,7 @@ main(void)
 		cmocka_unit_test(a_message_has_a_destination_and_ports),
 		cmocka_unit_test(random_messages_come_back),
 		cmocka_unit_test(other_texts_are_refused),
+		cmocka_unit_test(unknown_keys_are_skipped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,6 +124,8 @@ check_refused(enum kind kind, const char *name)
 				 found.profile.confidence, found.explained);
 		assert_string_equal(err.file, "x.csv");
 		assert_non_null(strstr(err.text, "job '7': no profile: "));
+		/* Also read where other options, or none, choose the traffic. */
+		assert_null(strstr(err.text, "--"));
 		series_fini(&set);
 	}
 }

@@ -92,11 +92,13 @@ report_end(const struct truth *truth, size_t i, const struct diff_end *mine,
 	/* Every other port is an address with its name as the description. */
 	if (i % 2)
 		assert_int_equal(observed_port_add(port, peer->node,
-						   "02:00:00:00:00:01", peer->port, 0),
+						   "02:00:00:00:00:01", peer->port, 0,
+						   OBSERVED_ROLE_UNKNOWN),
 				 0);
 	else
-		assert_int_equal(
-			observed_port_add(port, peer->node, peer->port, NULL, 0), 0);
+		assert_int_equal(observed_port_add(port, peer->node, peer->port, NULL,
+						   0, OBSERVED_ROLE_UNKNOWN),
+				 0);
 }
 
 /* Reports one node's true neighbors. */
@@ -371,7 +373,7 @@ reports_take_bounded_room(void **state)
 
 			snprintf(name, sizeof name, "p%04d", port);
 			observed_port_add(observed_node_port(&report, name), "n1", name,
-					  NULL, 0);
+					  NULL, 0, OBSERVED_ROLE_UNKNOWN);
 		}
 		assert_int_equal(observed_update(seen, &report, NULL, NULL), 0);
 		observed_node_fini(&report);

@@ -299,6 +299,153 @@ what_belongs_to_a_scheduler_is_told_and_missed_only_in_part(void **state)
 	free(path);
 }
 
+static void
+make_script(const char *path, const char *text)
+{
+	char command[256];
+
+	put(path, text);
+	snprintf(command, sizeof command, "chmod +x '%s%s'", root, path);
+	assert_int_equal(system(command), 0);
+}
+
+static void
+lldpd_and_the_topology_service_are_told(void **state)
+{
+	static const struct {
+		const char *script, *words;
+		int state;
+	} cases[] = {
+		{ "#!/bin/sh\necho '{\"lldp\":[{\"interface\":[{\"name\":\"eth0\","
+		  "\"chassis\":[{\"name\":[{\"value\":\"leaf1\"}]}],\"port\":[{\"id\":"
+		  "[{\"type\":\"ifname\",\"value\":\"p1\"}]}]}]}]}'\n",
+		  "1 neighbor", FINDING_OK },
+		{ "#!/bin/sh\necho '{\"lldp\":[{}]}'\n", "no neighbor", FINDING_WARN },
+		{ "#!/bin/sh\necho '['\n", "cannot be read", FINDING_WARN },
+		{ "#!/bin/sh\nexit 1\n", "is lldpd running", FINDING_WARN },
+		{ NULL, "not installed", FINDING_OK },
+	};
+
+	char *file = xasprintf("%s/fabric.conf", root), text[512];
+	struct config config;
+	struct doctor doctor;
+
+	(void)state;
+	config_init(&config);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		snprintf(text, sizeof text,
+			 "[topology]\nlisten = 127.0.0.1:1\nlldpcli = %s/lldp/%zu\n",
+			 root, i);
+		put("/fabric.conf", text);
+		snprintf(text, sizeof text, "/lldp/%zu", i);
+		if (cases[i].script)
+			make_script(text, cases[i].script);
+		doctor_init(&doctor, &config);
+		doctor.config_file = file;
+		doctor.sysroot = root;
+		doctor_check_fabric(&doctor);
+		assert_int_equal(state_of(&doctor, "lldpd", cases[i].words),
+				 cases[i].state);
+		assert_int_equal(state_of(&doctor, "topology", "no antiphase-topology"),
+				 FINDING_OK);
+		doctor_fini(&doctor);
+	}
+	put("/etc/antiphase/topology.json", "{}");
+	put("/fabric.conf", "[topology]\nlisten = 127.0.0.1:1\nlldp = no\n");
+	doctor_init(&doctor, &config);
+	doctor.config_file = file;
+	doctor.sysroot = root;
+	doctor_check_fabric(&doctor);
+	assert_int_equal(state_of(&doctor, "topology", "does not answer"),
+			 FINDING_WARN);
+	assert_int_equal(doctor.findings.n, 1);
+	doctor_fini(&doctor);
+	config_fini(&config);
+	free(file);
+}
+
+/* A script stands for 'antiphase', which is not beside this test. */
+static void
+what_other_verbs_find_is_taken_over(void **state)
+{
+	static const char script[] =
+		"#!/bin/sh\n"
+		"case $1 in\n"
+		"slurm) echo '{\"schema\":\"antiphase.slurm-status/1\",\"findings\":["
+		"{\"state\":\"FAIL\",\"topic\":\"slurmctld\",\"text\":\"DOWN\","
+		"\"remedy\":\"r\"},"
+		"{\"state\":\"WARN\",\"topic\":\"spank\",\"text\":\"not built\","
+		"\"remedy\":\"r\"},"
+		"{\"state\":\"OK\",\"topic\":\"setup\",\"text\":\"a\",\"remedy\":null},"
+		"{\"state\":\"FAIL\",\"topic\":\"daemon\",\"text\":\"b\","
+		"\"remedy\":\"r\"},7]}'; exit 1 ;;\n"
+		"*) echo '{\"schema\":\"antiphase.store_check/1\",\"size_bytes\":2000000,"
+		"\"faults\":['$(cat \"$4\")']}' ;;\n"
+		"esac\n";
+	char *path = xstrdup(getenv("PATH")), *with = NULL, text[512];
+	char *file = xasprintf("%s/store.conf", root);
+	struct config config;
+	struct doctor doctor;
+
+	(void)state;
+	make_script("/verbs/antiphase", script);
+	with = xasprintf("%s/verbs:%s", root, path);
+	setenv("PATH", with, 1);
+	snprintf(text, sizeof text, "[scheduler]\nstore = %s/store.db\n", root);
+	put("/store.conf", text);
+	config_init(&config);
+	doctor_init(&doctor, &config);
+	doctor.config_file = file;
+	doctor_check_store(&doctor);
+	assert_int_equal(doctor.findings.n, 0);
+	put("/store.db", "");
+	doctor_check_store(&doctor);
+	assert_int_equal(state_of(&doctor, "store", "is whole, 2.0 MB"), FINDING_OK);
+	put("/store.db", "\"row 7 is missing\"");
+	doctor_check_store(&doctor);
+	assert_int_equal(state_of(&doctor, "store", "1 fault: row 7 is missing"),
+			 FINDING_FAIL);
+	put("/store.db", "}");
+	doctor_check_store(&doctor);
+	assert_int_equal(state_of(&doctor, "store", "not checked"), FINDING_WARN);
+	doctor_check_slurm(&doctor);
+	assert_int_equal(doctor.findings.n, 5);
+	assert_int_equal(state_of(&doctor, "slurm", "DOWN"), FINDING_WARN);
+	assert_int_equal(state_of(&doctor, "spank", "not built"), FINDING_WARN);
+	setenv("PATH", path, 1);
+	doctor_fini(&doctor);
+	config_fini(&config);
+	free(path);
+	free(with);
+	free(file);
+}
+
+static void
+a_bus_beyond_the_host_needs_keys(void **state)
+{
+	struct config config;
+	struct doctor doctor;
+	struct err err;
+
+	(void)state;
+	config_init(&config);
+	config_set(&config, "bus", "endpoint", "tcp://*:1", NULL, 0, &err);
+	config_set(&config, "collector", "runtime_dir", root, NULL, 0, &err);
+	doctor_init(&doctor, &config);
+	doctor.config_file = "/dev/null";
+	doctor_check_bus(&doctor);
+	assert_int_equal(state_of(&doctor, "keys", "tcp://*:1 is beyond this host"),
+			 FINDING_FAIL);
+	doctor_fini(&doctor);
+	config_set(&config, "bus", "keys", "/no/such/keys", NULL, 0, &err);
+	doctor_init(&doctor, &config);
+	doctor.config_file = "/dev/null";
+	doctor_check_bus(&doctor);
+	assert_int_equal(state_of(&doctor, "keys", "/no/such/keys"), FINDING_FAIL);
+	doctor_fini(&doctor);
+	config_fini(&config);
+}
+
 int
 main(void)
 {
@@ -310,6 +457,9 @@ main(void)
 		cmocka_unit_test(without_interfaces_it_says_so),
 		cmocka_unit_test(
 			what_belongs_to_a_scheduler_is_told_and_missed_only_in_part),
+		cmocka_unit_test(lldpd_and_the_topology_service_are_told),
+		cmocka_unit_test(what_other_verbs_find_is_taken_over),
+		cmocka_unit_test(a_bus_beyond_the_host_needs_keys),
 		cmocka_unit_test(moving_flows_needs_reserved_ports_and_a_place),
 		cmocka_unit_test(text_and_json_have_the_same_findings),
 	};

@@ -28,8 +28,8 @@ static void
 place_two(struct pol_job *jobs, struct pol_piece (*pieces)[2])
 {
 	for (uint32_t i = 0; i < 2; i++) {
-		pieces[i][0] = (struct pol_piece){ i, 2 };
-		pieces[i][1] = (struct pol_piece){ i + 2, 2 };
+		pieces[i][0] = (struct pol_piece){ i, 2, 0 };
+		pieces[i][1] = (struct pol_piece){ i + 2, 2, 0 };
 		jobs[i] = (struct pol_job){
 			.id = i, .pieces = pieces[i], .n_pieces = 2, .n_held_gpus = 4
 		};

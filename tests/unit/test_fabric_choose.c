@@ -14,10 +14,10 @@
  */
 #define N_CHOICE_NODES 8
 
-static struct pol_piece crossed[2][2] = { { { 1, 2 }, { 5, 2 } },
-					  { { 2, 2 }, { 6, 2 } } };
-static struct pol_piece on_leaves[2][2] = { { { 1, 2 }, { 2, 2 } },
-					    { { 5, 2 }, { 6, 2 } } };
+static struct pol_piece crossed[2][2] = { { { 1, 2, 0 }, { 5, 2, 0 } },
+					  { { 2, 2, 0 }, { 6, 2, 0 } } };
+static struct pol_piece on_leaves[2][2] = { { { 1, 2, 0 }, { 2, 2, 0 } },
+					    { { 5, 2, 0 }, { 6, 2, 0 } } };
 
 static void
 make_plan(const struct pol_job *jobs, struct pol_piece (*pieces)[2],
@@ -52,7 +52,8 @@ choose(enum fabric_augment augment, struct pol_piece (*first)[2],
 						 .type_of = none,
 						 .n_all_gpus = 16 };
 	const struct fabric_opts opts = { .augment = augment, .seed = 1 };
-	struct pol_piece run[2][2] = { { { 0, 2 }, { 3, 2 } }, { { 4, 2 }, { 7, 2 } } };
+	struct pol_piece run[2][2] = { { { 0, 2, 0 }, { 3, 2, 0 } },
+				       { { 4, 2, 0 }, { 7, 2, 0 } } };
 	struct pol_job jobs[4];
 	const struct pol_view view = {
 		.cluster = &wide, .ids = ids, .n_jobs = 4, .jobs = jobs, .n_ids = 4
@@ -140,12 +141,16 @@ choose_company(uint32_t n_convoy, uint32_t n_before, uint32_t n_other, uint32_t 
 						 .type_of = none,
 						 .n_all_gpus = 128 };
 	const struct fabric_opts opts = { .augment = FABRIC_ANTIPHASE, .seed = 1 };
-	struct pol_piece beside_convoy[3][2] = { { { 0, n_convoy }, { 2, n_convoy } },
-						 { { 4, n_other }, { 6, n_other } },
-						 { { 1, n_small }, { 3, n_small } } };
-	struct pol_piece beside_other[3][2] = { { { 0, n_convoy }, { 2, n_convoy } },
-						{ { 4, n_other }, { 6, n_other } },
-						{ { 5, n_small }, { 7, n_small } } };
+	struct pol_piece beside_convoy[3][2] = {
+		{ { 0, n_convoy, 0 }, { 2, n_convoy, 0 } },
+		{ { 4, n_other, 0 }, { 6, n_other, 0 } },
+		{ { 1, n_small, 0 }, { 3, n_small, 0 } }
+	};
+	struct pol_piece beside_other[3][2] = {
+		{ { 0, n_convoy, 0 }, { 2, n_convoy, 0 } },
+		{ { 4, n_other, 0 }, { 6, n_other, 0 } },
+		{ { 5, n_small, 0 }, { 7, n_small, 0 } }
+	};
 	struct pol_job jobs[3];
 	const struct pol_view view = {
 		.cluster = &wide, .ids = ids, .n_jobs = 3, .jobs = jobs, .n_ids = 3
@@ -262,9 +267,9 @@ of_quiet_plans_antiphase_takes_the_one_with_fewer_fragments(void **state)
 		for (uint32_t i = 0; i < 2; i++) {
 			vec_push(&plans[i].grants,
 				 ((struct pol_grant){ .n_gpus = 4, .n_pieces = 2 }));
-			vec_push(&plans[i].pieces, ((struct pol_piece){ 1, 2 }));
+			vec_push(&plans[i].pieces, ((struct pol_piece){ 1, 2, 0 }));
 			vec_push(&plans[i].pieces,
-				 ((struct pol_piece){ i ? 2 : 5, 2 }));
+				 ((struct pol_piece){ i ? 2 : 5, 2, 0 }));
 		}
 		assert_int_equal(fabric_new(&wide, topo, models, &model_of, 1, &opts,
 					    &fabric, &err),

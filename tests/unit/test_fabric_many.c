@@ -55,8 +55,8 @@ open_scene(struct scene *scene, const struct fabric_opts *opts)
 	for (uint32_t i = 0; i < 2 * MOST; i++)
 		scene->gpus[i] = 1;
 	for (uint32_t i = 0; i < MOST; i++) {
-		scene->pieces[i][0] = (struct pol_piece){ i, 1 };
-		scene->pieces[i][1] = (struct pol_piece){ MOST + i, 1 };
+		scene->pieces[i][0] = (struct pol_piece){ i, 1, 0 };
+		scene->pieces[i][1] = (struct pol_piece){ MOST + i, 1, 0 };
 		scene->ids[i] = i;
 		scene->jobs[i] = (struct pol_job){ .id = i,
 						   .pieces = scene->pieces[i],
@@ -166,8 +166,8 @@ plan_grant(struct pol_plan *plan, uint32_t job, uint32_t node, uint32_t other)
 				      .group = job,
 				      .first_piece = (uint32_t)plan->pieces.n,
 				      .n_pieces = 2 }));
-	vec_push(&plan->pieces, ((struct pol_piece){ node, 1 }));
-	vec_push(&plan->pieces, ((struct pol_piece){ other, 1 }));
+	vec_push(&plan->pieces, ((struct pol_piece){ node, 1, 0 }));
+	vec_push(&plan->pieces, ((struct pol_piece){ other, 1, 0 }));
 }
 
 /* Another job may cross the crowded uplink, or stay below a leaf. */

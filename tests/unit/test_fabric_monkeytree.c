@@ -88,8 +88,9 @@ grant(struct lab *lab, const uint32_t *nodes, uint32_t n, uint32_t n_gpus, bool 
 
 	lab->ids[id] = id;
 	for (uint32_t i = 0; i < n; i++) {
-		vec_push(&lab->plan.pieces, ((struct pol_piece){ nodes[i], n_gpus }));
-		lab->held[id][i] = (struct pol_piece){ nodes[i], n_gpus };
+		vec_push(&lab->plan.pieces,
+			 ((struct pol_piece){ nodes[i], n_gpus, 0 }));
+		lab->held[id][i] = (struct pol_piece){ nodes[i], n_gpus, 0 };
 	}
 	lab->jobs[id] = (struct pol_job){
 		.id = id, .n_gpus = n * n_gpus, .max_gpus = n * n_gpus, .group = id

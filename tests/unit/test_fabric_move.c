@@ -100,8 +100,8 @@ static const struct fabric_opts with_moves = { .augment = FABRIC_ANTIPHASE,
 					       .levers = ADVISE_MOVE,
 					       .moves_per_hour = 1,
 					       .seed = 1 };
-static const struct pol_piece crossing[][2] = { { { 0, 2 }, { 4, 2 } },
-						{ { 1, 2 }, { 5, 2 } } };
+static const struct pol_piece crossing[][2] = { { { 0, 2, 0 }, { 4, 2, 0 } },
+						{ { 1, 2, 0 }, { 5, 2, 0 } } };
 
 static void
 one_of_two_crossing_jobs_moves(void **state)
@@ -158,10 +158,10 @@ a_move_that_costs_too_much_is_left(void **state)
 static void
 a_full_cluster_exchanges(void **state)
 {
-	static const struct pol_piece full[][2] = { { { 0, 2 }, { 4, 2 } },
-						    { { 1, 2 }, { 5, 2 } },
-						    { { 2, 2 }, { 3, 2 } },
-						    { { 6, 2 }, { 7, 2 } } };
+	static const struct pol_piece full[][2] = { { { 0, 2, 0 }, { 4, 2, 0 } },
+						    { { 1, 2, 0 }, { 5, 2, 0 } },
+						    { { 2, 2, 0 }, { 3, 2, 0 } },
+						    { { 6, 2, 0 }, { 7, 2, 0 } } };
 
 	(void)state;
 	for (int start = 0; start < 2; start++) {
@@ -297,7 +297,8 @@ jobs_that_share_gpus_stay(void **state)
 
 	(void)state;
 	lab_init(&lab, 2, crossing, &with_moves);
-	lab.plan.grants.items[0].cpus = lab.plan.grants.items[1].cpus = 1;
+	lab.plan.grants.items[0].given.of[NEED_CPUS] = 1;
+	lab.plan.grants.items[1].given.of[NEED_CPUS] = 1;
 	lab_move(&lab);
 	assert_memory_equal(lab.plan.pieces.items, crossing, sizeof crossing);
 	lab_fini(&lab);

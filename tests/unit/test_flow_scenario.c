@@ -204,6 +204,56 @@ end_times_are_those_of_simgrid(void **state)
 	}
 }
 
+static void
+sum_marks(void *ctx, uint32_t job, uint32_t flow, double start_ns, double end_ns,
+	  double rate_bps, double ecn_packets)
+{
+	double *marked = ctx;
+
+	(void)job;
+	(void)flow;
+	(void)start_ns;
+	(void)end_ns;
+	(void)rate_bps;
+	*marked += ecn_packets;
+}
+
+/*
+ * Returns the marks on two flows of 4 MB, which share either the first link of both
+ * paths, link 0, or the last one.
+ */
+static double
+marks_of(uint32_t first_of_second)
+{
+	double marked = 0;
+	struct engine_observer observer = { .ctx = &marked, .on_sent = sum_marks };
+	struct flow_scenario *scn;
+	struct engine *engine;
+	struct err err;
+	char text[512];
+
+	snprintf(text, sizeof text,
+		 "fabscn 1\nhosts 4\nlinks 4\nL 0 1000000 a\nL 1 1000000 b\n"
+		 "L 2 1000000 c\nL 3 1000000 d\njobs 1\nJ 0 1 0 0 2\n"
+		 "F 0 2 4000000 2 0 %u\nF 1 3 4000000 2 %u 2\n",
+		 first_of_second == 0 ? 3u : 2u, first_of_second);
+	assert_int_equal(flow_scenario_parse("x", text, strlen(text), &scn, &err), 0);
+	engine = flow_scenario_new_engine(scn, 0, &observer);
+	engine_run(engine, ENGINE_NEVER);
+	engine_free(engine);
+	flow_scenario_free(scn);
+	return marked;
+}
+
+/* engine/ecn.h: two flows of 1,000 packets each have a share of 0.092 marked. */
+static void
+links_mark_unless_they_are_a_hosts_own(void **state)
+{
+	(void)state;
+	assert_near(marks_of(1), 2000 * 0.092, 1e-6);
+	assert_near(marks_of(0), 0, 0);
+}
+
 int
 main(void)
 {
@@ -211,6 +261,7 @@ main(void)
 		cmocka_unit_test(a_scenario_is_read_as_written),
 		cmocka_unit_test(what_is_wrong_is_said_with_its_line),
 		cmocka_unit_test(end_times_are_those_of_simgrid),
+		cmocka_unit_test(links_mark_unless_they_are_a_hosts_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -410,12 +410,11 @@ words_that_make_no_fabric_are_refused(void **state)
 	static const struct {
 		const char *text, *message;
 	} cases[] = {
-		{ "",
-		  "unknown kind '', expected leaf-spine, fat-tree, rail-optimized or "
-		  "three-tier" },
+		{ "", "unknown kind '', expected leaf-spine, fat-tree, rail-optimized, "
+		      "three-tier, torus, ring or dragonfly" },
 		{ "fat-tre --k 4",
-		  "unknown kind 'fat-tre', expected leaf-spine, fat-tree, rail-optimized "
-		  "or three-tier (did you mean 'fat-tree'?)" },
+		  "unknown kind 'fat-tre', expected leaf-spine, fat-tree, rail-optimized, "
+		  "three-tier, torus, ring or dragonfly (did you mean 'fat-tree'?)" },
 		{ "fat-tree", "a fat-tree needs --k N: ports of a switch, even: k^3/4 "
 			      "hosts" },
 		{ "fat-tree --k", "--k has no value" },

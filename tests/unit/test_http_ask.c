@@ -30,9 +30,9 @@ refuse(void *ctx, const struct http_request *request, struct http_reply *reply)
 }
 
 static const struct http_route routes[] = {
-	{ "POST", "/twice", false, HTTP_MAX_BODY, answer },
-	{ "POST", "/small", false, 1000, answer },
-	{ "GET", "/refused", false, 0, refuse },
+	{ "POST", "/twice", false, HTTP_MAX_BODY, answer, NULL },
+	{ "POST", "/small", false, 1000, answer, NULL },
+	{ "GET", "/refused", false, 0, refuse, NULL },
 };
 
 static int

@@ -72,8 +72,8 @@ static void
 a_server_of_ours_answers(void **state)
 {
 	static const struct http_route routes[] = {
-		{ "GET", "/much", false, 0, much },
-		{ "PUT", "/echo", false, HTTP_MAX_BODY, echo },
+		{ "GET", "/much", false, 0, much, NULL },
+		{ "PUT", "/echo", false, HTTP_MAX_BODY, echo, NULL },
 	};
 	struct http_peer peer = http_peer_ours(NULL, 0, routes, 2);
 	struct http_call_opts opts = { .address = peer.address,

@@ -19,6 +19,9 @@ a_route_gets_what_follows_its_path_its_query_and_its_body(void **state)
 	(void)state;
 	expect(&s, "GET /echo/a%3Eb?name=x%20y+z&flag", "", NULL, 200,
 	       "GET [a>b] [x y z] [] [] 0\n");
+	expect(&s, "GET /echo/1?nam=x", "", NULL, 400, "(did you mean 'name'?)");
+	expect(&s, "GET /echo/1?flag&other=1", "", NULL, 400, "unknown_parameter");
+	expect(&s, "GET /tagged?x", "", NULL, 400, "unknown_parameter");
 	expect(&s, "POST /echo/1", "", "{\"a\":1}", 200,
 	       "POST [1] [(none)] [(none)] [{\"a\":1}] 7\n");
 	expect(&s, "HEAD /echo/1", "", NULL, 200, "Content-Length: ");
@@ -124,6 +127,9 @@ without_a_token_nothing_is_changed(void **state)
 
 	(void)state;
 	expect(&s, "POST /change", "", "{}", 403, "\"code\": \"no_token\"");
+	/* A token is also needed for questions that take long. */
+	expect(&s, "POST /change", "", "{}", 403,
+	       "this request needs a token, and none");
 	expect(&s, "POST /change", "Authorization: Bearer \r\n", "{}", 403, NULL);
 	stop_quietly(&s);
 }

@@ -74,7 +74,7 @@ say(struct observed *seen, const char *node, const char *port, const char *peer,
 	observed_node_init(&report, node);
 	report.has_neighbours = true;
 	assert_int_equal(observed_port_add(observed_node_port(&report, port), peer,
-					   peer_port, alias, 0),
+					   peer_port, alias, 0, OBSERVED_ROLE_UNKNOWN),
 			 0);
 	assert_int_equal(observed_update(seen, &report, NULL, NULL), 0);
 	observed_node_fini(&report);

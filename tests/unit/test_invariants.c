@@ -2,19 +2,21 @@
 /*
  * test_invariants.c - what must hold after every event of a cluster under any policy
  *
- * No GPU is used twice, gangs are whole, no usable GPU is idle where the policy
- * promises that, and the service of each job adds up to its work.
+ * No GPU is used twice, none of a node that is away, gangs are whole, no usable GPU is
+ * idle where the policy promises that, and the service of each job adds up to its work.
  *
  * The runs cover every policy of the table, with preemption, restart costs, groups and
  * guests on the same GPUs, elastic sizes, jobs of no length, racks, types of GPUs, and
- * an augmentation that takes any candidate.
+ * an augmentation that takes any candidate.  test_invariants N: with N seeds, not 3.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/rng.h"
+#include "policies/inside.h"
 #include "policies/places.h"
 #include "policies/stages.h"
 #include "sim/cluster/cluster.h"
@@ -30,9 +32,29 @@ static const uint32_t zeros[N_NODES], racks[N_NODES] = { 0, 0, 0, 1, 1, 1 };
 static const uint32_t types[N_NODES] = { 0, 0, 1, 0, 1, 1 };
 static const uint32_t all_of_one[1] = { 16 };
 
-static const struct pol_cluster one_rack = { N_NODES, 1, 1, gpus, zeros, zeros, 30 };
-static const struct pol_cluster two_types = { N_NODES, 2, 2, gpus, racks, types, 30 };
-static const struct pol_cluster one_node = { 1, 1, 1, all_of_one, zeros, zeros, 16 };
+static const struct pol_cluster one_rack = { .n_nodes = N_NODES,
+					     .n_racks = 1,
+					     .n_types = 1,
+					     .n_gpus = gpus,
+					     .rack_of = zeros,
+					     .type_of = zeros,
+					     .n_all_gpus = 30 };
+static const struct pol_cluster two_types = { .n_nodes = N_NODES,
+					      .n_racks = 2,
+					      .n_types = 2,
+					      .n_gpus = gpus,
+					      .rack_of = racks,
+					      .type_of = types,
+					      .n_all_gpus = 30 };
+static uint64_t n_seeds = 3;
+static struct pol_cluster linked; /* Some nodes are servers whose GPUs have links. */
+static const struct pol_cluster one_node = { .n_nodes = 1,
+					     .n_racks = 1,
+					     .n_types = 1,
+					     .n_gpus = all_of_one,
+					     .rack_of = zeros,
+					     .type_of = zeros,
+					     .n_all_gpus = 16 };
 
 struct scene {
 	const char *text;
@@ -41,18 +63,33 @@ struct scene {
 	bool has_stages;   /* Some jobs are guests, where the policy has guests. */
 	bool is_elastic, is_augmented;
 	double restart_s; /* NAN: the policy's value. */
+	bool has_away;    /* Nodes go away and come back. */
 };
 
 static const struct scene scenes[] = {
-	{ "rigid", &one_rack, 16, false, false, false, 45 },
-	{ "shared", &one_rack, 16, true, false, false, NAN },
-	{ "shared, restarts", &one_rack, 16, true, false, false, 45 },
-	{ "elastic", &one_rack, 4, true, true, false, NAN },
-	{ "augmented", &one_rack, 16, true, false, true, NAN },
-	{ "elastic, augmented, restarts", &one_rack, 4, true, true, true, 45 },
-	{ "two types", &two_types, 8, true, false, true, NAN },
-	{ "one node", &one_node, 16, true, true, true, 45 },
+	{ "rigid", &one_rack, 16, false, false, false, 45, false },
+	{ "shared", &one_rack, 16, true, false, false, NAN, false },
+	{ "shared, restarts", &one_rack, 16, true, false, false, 45, false },
+	{ "elastic", &one_rack, 4, true, true, false, NAN, false },
+	{ "augmented", &one_rack, 16, true, false, true, NAN, false },
+	{ "elastic, augmented, restarts", &one_rack, 4, true, true, true, 45, false },
+	{ "two types", &two_types, 8, true, false, true, NAN, false },
+	{ "linked GPUs", &linked, 16, true, false, true, 45, false },
+	{ "one node", &one_node, 16, true, true, true, 45, false },
+	{ "away", &one_rack, 8, true, false, false, 45, true },
+	{ "away, elastic, augmented", &one_rack, 4, true, true, true, 45, true },
+	{ "away, two types", &two_types, 8, true, false, true, NAN, true },
 };
+
+/* Up to four nodes are away at a time; twice away is once away. */
+static const struct cluster_change changes[] = {
+	{ 0, 5, true },      { 500, 2, true },   { 900, 3, true },   { 1000, 2, false },
+	{ 2000, 0, true },   { 2000, 1, true },  { 2500, 1, true },  { 3000, 3, false },
+	{ 3100, 1, false },  { 4000, 0, false }, { 4000, 2, true },  { 4500, 2, false },
+	{ 7000, 3, true },   { 7000, 2, true },  { 9000, 2, false }, { 9500, 3, false },
+	{ 12000, 5, false },
+};
+#define N_CHANGES (sizeof changes / sizeof *changes)
 
 struct watch {
 	const struct policy_spec *spec;
@@ -135,7 +172,7 @@ static void
 check_gang(const struct watch *w, const struct pol_view *view,
 	   const struct pol_job *job)
 {
-	uint32_t sum = 0;
+	uint32_t sum = 0, n_wanted;
 
 	for (uint32_t i = 0; i < job->n_pieces; i++) {
 		if (job->pieces[i].node >= view->cluster->n_nodes ||
@@ -143,8 +180,10 @@ check_gang(const struct watch *w, const struct pol_view *view,
 			wrong(w, view, job->id, "nodes that are none, or twice there");
 		sum += job->pieces[i].n_gpus;
 	}
+	n_wanted = job->n_ranks > 1 ? (job->n_gpus + job->n_ranks - 1) / job->n_ranks
+				    : job->n_gpus;
 	if (sum != job->n_held_gpus ||
-	    (sum != job->n_gpus && job->max_gpus <= job->n_gpus))
+	    (sum != n_wanted && job->max_gpus <= job->n_gpus))
 		wrong(w, view, job->id, "a gang that is not whole");
 }
 
@@ -195,7 +234,7 @@ check_gpus(struct watch *w, const struct pol_view *view)
 			uint32_t node = job->pieces[k].node;
 
 			n_used[node] += job->pieces[k].n_gpus;
-			if (n_used[node] > view->cluster->n_gpus[node])
+			if (n_used[node] > pol_node_gpus(view->cluster, node))
 				wrong(w, view, job->id, "a GPU used twice");
 		}
 	}
@@ -255,6 +294,7 @@ static const char *const busy[] = {
 	"tiresias",
 	"gandiva-fair",
 	"themis",
+	"astraea",
 	"random",
 	"gavel-max-min",
 	"gavel-ftf",
@@ -262,8 +302,12 @@ static const char *const busy[] = {
 	"gavel-throughput",
 	"tiresias-rounds",
 	"allox",
+	"shockwave",
 	"gandiva",
 	"synergy",
+	"singularity",
+	"iadeep",
+	"kube-knots",
 	NULL,
 };
 /* No job passes one that arrived earlier. */
@@ -321,7 +365,7 @@ count_free(const struct watch *w, const struct pol_view *view, uint32_t type)
 
 	for (uint32_t i = 0; i < view->cluster->n_nodes; i++)
 		if (!by_type || view->cluster->type_of[i] == type)
-			n += view->cluster->n_gpus[i];
+			n += pol_node_gpus(view->cluster, i);
 	for (uint32_t i = 0; i < view->n_jobs; i++) {
 		const struct pol_job *job = &view->jobs[view->ids[i]];
 
@@ -370,7 +414,7 @@ after_plan(void *ctx, const struct pol_view *view, const struct pol_plan *plan)
 		if (is_one_of(busy, w->spec))
 			check_busy(w, view, type);
 	check_skew(w, view);
-	if (is_one_of(in_turn, w->spec))
+	if (is_one_of(in_turn, w->spec) && !w->scene->has_away)
 		check_turns(w, view);
 }
 
@@ -402,7 +446,7 @@ check_end(const struct watch *w, const struct cluster_result *results)
 				 w->spec->name, w->scene->text, i, job->duration_s,
 				 job->submit_s, r->first_s, r->end_s, r->executed_s,
 				 w->served[i]);
-		if (w->spec->keep == POL_KEEP_ALL)
+		if (w->spec->keep == POL_KEEP_ALL && !w->scene->has_away)
 			assert_int_equal(r->n_preempted, 0);
 	}
 }
@@ -418,24 +462,28 @@ run(struct watch *w, uint64_t seed)
 		.worked = worked,
 		.augment = { .ctx = w, .choose = scene->is_augmented ? take_any : NULL }
 	};
-	const struct cluster_opts opts = { .cluster = scene->cluster,
+	bool is_away[N_NODES] = { false };
+	struct pol_cluster cluster = *scene->cluster;
+	const struct cluster_opts opts = { .cluster = &cluster,
+					   .changes = changes,
+					   .n_changes = scene->has_away ? N_CHANGES : 0,
+					   .is_away = is_away,
 					   .work = &work,
 					   .until_s = INFINITY,
 					   .check = true,
 					   .ctx = w,
 					   .on_plan = after_plan };
-	/* A short search must hold the invariants, too. */
+	/* A short search must hold the invariants, too, and so must moves. */
 	static const char *const short_search[] = { "goodput.max_generations=5" };
 	static const char *const moves[] = { "gandiva.max_moves=2" };
-	bool packs =
-		w->spec->planner && strcmp(w->spec->planner->module.name, "pack") == 0;
-	const char *const *more = packs ? moves : short_search;
+	const char *planner = w->spec->planner ? w->spec->planner->module.name : "";
+	const char *const *more = strcmp(planner, "goodput") == 0   ? short_search
+				  : strcmp(planner, "gandiva") == 0 ? moves
+								    : NULL;
 	const struct policy_opts policy_opts = { .seed = seed,
 						 .sets = w->sets ? w->sets : more,
 						 .n_sets = w->sets ? w->n_sets
-							   : w->spec->adapts || packs
-								   ? 1
-								   : 0,
+								   : more != NULL,
 						 .round_s = NAN,
 						 .restart_s = scene->restart_s };
 	struct cluster_job jobs[N_JOBS];
@@ -445,16 +493,19 @@ run(struct watch *w, uint64_t seed)
 	struct err err = { 0 };
 	size_t bad;
 
+	if (scene->has_away)
+		cluster.is_away = is_away;
 	draw_jobs(scene, jobs, seed);
 	w->jobs = jobs;
 	memset(w->served, 0, sizeof w->served);
 	rng_init(&w->rng, seed);
-	assert_int_equal(
-		policy_new(w->spec, &policy_opts, scene->cluster, &policy, &err), 0);
+	assert_int_equal(policy_new(w->spec, &policy_opts, &cluster, &policy, &err), 0);
 	assert_int_equal(
 		cluster_run(jobs, N_JOBS, policy, &opts, results, &counts, &bad), 0);
 	assert_int_equal(w->n_events, counts.n_events);
 	check_end(w, results);
+	if (w->spec->planner && w->spec->planner->is_fixed)
+		assert_int_equal(counts.n_migrations, 0);
 	policy_free(policy);
 }
 
@@ -466,7 +517,7 @@ they_hold_after_every_event_under_every_policy(void **state)
 	(void)state;
 	for (const struct policy_spec *spec = policy_table; spec->name; spec++) {
 		for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
-			for (uint64_t seed = 1; seed <= 3; seed++) {
+			for (uint64_t seed = 1; seed <= n_seeds; seed++) {
 				struct watch w = { .spec = spec, .scene = &scenes[i] };
 
 				run(&w, seed);
@@ -500,7 +551,7 @@ they_hold_where_jobs_are_promoted(void **state)
 	(void)state;
 	for (size_t k = 0; k < sizeof tries / sizeof *tries; k++)
 		for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
-			for (uint64_t seed = 1; seed <= 3; seed++) {
+			for (uint64_t seed = 1; seed <= n_seeds; seed++) {
 				struct watch w = { .spec = policy_find(tries[k].policy),
 						   .scene = &scenes[i],
 						   .sets = tries[k].sets,
@@ -510,13 +561,40 @@ they_hold_where_jobs_are_promoted(void **state)
 			}
 }
 
+/* Lent servers are returned and lent again within hours. */
+static void
+they_hold_where_most_servers_are_lent(void **state)
+{
+	static const char *const sets[] = { "lyra.loaned_share=0.7",
+					    "lyra.peak_hour=3" };
+	uint64_t n_resized = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
+		for (uint64_t seed = 1; seed <= n_seeds; seed++) {
+			struct watch w = { .spec = policy_find("lyra"),
+					   .scene = &scenes[i],
+					   .sets = sets,
+					   .n_sets = 2 };
+
+			run(&w, seed);
+			n_resized += w.n_resized;
+		}
+	assert_true(n_resized > 0);
+}
+
 int
-main(void)
+main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(they_hold_after_every_event_under_every_policy),
 		cmocka_unit_test(they_hold_where_jobs_are_promoted),
+		cmocka_unit_test(they_hold_where_most_servers_are_lent),
 	};
 
+	if (argc > 1)
+		n_seeds = strtoull(argv[1], NULL, 10);
+	linked = one_rack;
+	linked.inside = inside_find("power8");
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

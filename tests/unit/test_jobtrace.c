@@ -67,6 +67,37 @@ helios_and_acme_are_read(void **state)
 	assert_near(job->submit_s, 1677601102, 0);
 	assert_near(job->end_s - job->start_s, 117, 0);
 	assert_int_equal(job->n_gpus, 8);
+	assert_near(job->n_cpus, 128, 0);
+	assert_int_equal(job->status, JOBTRACE_FAILED);
+	jobtrace_close(trace);
+
+	/* Kalos: its duration includes the queue; memory is of a pod, one a node. */
+	trace = open_text(
+		"job_id,user,node_num,gpu_num,cpu_num,mem_per_pod_GB,shared_mem_per_pod,"
+		"type,state,submit_time,start_time,end_time,fail_time,stop_time,"
+		"duration,queue,gpu_time\n"
+		"d1,u,8,64,960,1000,100.0,SFT,CANCELLED,2023-05-17 11:28:42+00:00,"
+		"2023-05-17 11:28:54+00:00,2023-05-17 11:30:04+00:00,,2023-05-17 "
+		"11:30:04+00:00,82,12.0,5248.0\n"
+		"d2,u,8,64,960,1000,,SFT,CANCELLED,2023-05-17 11:28:42+00:00,,,,"
+		"2023-05-17 11:30:04+00:00,82,82.0,5248.0\n"
+		"d3,u,8,64,-9,1000,,SFT,CANCELLED,2023-05-17 11:28:42+00:00,,,,,82,,\n"
+		"d4,u,8,64,9,1 TB,,SFT,CANCELLED,2023-05-17 11:28:42+00:00,,,,,82,,\n");
+	job = jobtraces_next(trace);
+	assert_int_equal(jobtrace_format(trace), JOBTRACE_ACME);
+	assert_near(job->start_s - job->submit_s, 12, 0);
+	assert_near(job->duration_s, 70, 0);
+	assert_near(job->n_cpus, 960, 0);
+	assert_near(job->memory_gib, 1000e9 / 1073741824 / 8, 1e-9);
+	assert_string_equal(job->model, "SFT");
+	assert_int_equal(job->status, JOBTRACE_CANCELLED);
+	job = jobtraces_next(trace);
+	assert_true(isnan(job->duration_s)); /* It never ran. */
+	assert_null(jobtraces_next(trace));
+	assert_non_null(strstr(jobtrace_fault(trace, 0),
+			       ":4: cpu_num: expected a number of CPUs"));
+	assert_non_null(strstr(jobtrace_fault(trace, 1),
+			       ":5: mem_per_pod_GB: expected an amount of memory"));
 	jobtrace_close(trace);
 }
 
@@ -100,6 +131,21 @@ alibaba_is_read_with_fractions_of_gpus(void **state)
 	assert_int_equal(jobtrace_format(trace), JOBTRACE_PAI_2020);
 	assert_int_equal(job->n_gpus, 4);
 	assert_near(job->duration_s, 250, 0);
+	assert_near(job->n_cpus, 12, 0);
+	assert_near(job->memory_gib, 29.2 * 2 / 4, 1e-9);
+	jobtrace_close(trace);
+
+	/* A time of 0 is unknown; with the job's table joined, its submission is. */
+	trace = open_text("34b3,worker,2,Running,100,0,600,29.2,200,V100\n"
+			  "34b3,worker,2,Waiting,0.0,0.0,600,29.2,200,V100\n");
+	job = jobtraces_next(trace);
+	assert_true(isnan(job->duration_s));
+	assert_null(jobtraces_next(trace));
+	assert_int_equal(jobtrace_counts(trace).not_run, 1);
+	jobtrace_close(trace);
+	trace = open_text("job_name,task_name,inst_num,start_time,end_time,plan_gpu,"
+			  "job_start_time\nj,worker,1,100,200,50,90\n");
+	assert_near(jobtraces_next(trace)->submit_s, 90, 0);
 	jobtrace_close(trace);
 
 	trace = open_text("name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,"
@@ -111,6 +157,112 @@ alibaba_is_read_with_fractions_of_gpus(void **state)
 	assert_near(job->submit_s, 100, 0);
 	assert_near(job->duration_s, 750, 0);
 	jobtrace_close(trace);
+}
+
+#define TASKS                                                  \
+	"j1,worker,2.0,Terminated,100,900,600,29.2,100,V100\n" \
+	"j1,ps,1.0,Terminated,100,900,600,29.2,,\n"            \
+	"j2,worker,1.0,Failed,200,300,600,29.2,50,T4\n"        \
+	"j3,worker,4.0,Terminated,0,0,600,29.2,50,T4\n"
+
+static struct jobtrace *
+join(struct memory_file *table, const char *text, const char *instances, int *ret,
+     struct err *err)
+{
+	struct jobtrace *trace = open_text(text);
+
+	*ret = jobtrace_join(trace,
+			     memory_file_set(table, instances, strlen(instances)), err);
+	return trace;
+}
+
+static void
+tasks_run_when_and_where_their_instances_do(void **state)
+{
+	static struct memory_file table;
+	struct err err = { 0 };
+	int r;
+	/* Two of m1 are one node; without a start there was no instance. */
+	struct jobtrace *trace = join(&table, TASKS,
+				      "j1,worker,i1,w1,x,Terminated,150.0,880.0,m1\n"
+				      "j1,worker,i2,w2,x,Terminated,160.0,890.0,m2\n"
+				      "j1,worker,i3,w3,x,Failed,155.0,156.0,m1\n"
+				      "j1,worker,i4,w4,x,Failed,0.0,0.0,m4\n"
+				      "j1,ps,i5,w5,x,Terminated,10.0,990.0,m4\n"
+				      "j3,worker,i6,w6,x,Terminated,400.0,,m4\n"
+				      "j3,worker,i7,w7,x,Terminated,500,450,m4\n"
+				      "j3,worker,i8,w8,x,Terminated,x,450,m4\n"
+				      "j3,worker,i8,w8,x,Terminated,300,450\n",
+				      &r, &err);
+	const struct jobtrace_job *job;
+
+	(void)state;
+	assert_int_equal(r, 0);
+	job = jobtraces_next(trace);
+	assert_string_equal(job->id, "j1");
+	assert_near(job->submit_s, 100, 0);
+	assert_near(job->start_s, 150, 0);
+	assert_near(job->end_s, 890, 0);
+	assert_near(job->duration_s, 740, 0);
+	assert_int_equal(job->n_nodes, 2);
+	job = jobtraces_next(trace);
+	assert_string_equal(job->id, "j2"); /* Without instances: as its task says. */
+	assert_near(job->duration_s, 100, 0);
+	assert_int_equal(job->n_nodes, 0);
+	job = jobtraces_next(trace);
+	assert_string_equal(job->id, "j3");
+	assert_near(job->submit_s, 400, 0);  /* Its task does not say when. */
+	assert_true(isnan(job->duration_s)); /* It has not ended. */
+	assert_int_equal(job->n_nodes, 1);
+	assert_null(jobtraces_next(trace));
+	assert_int_equal(jobtrace_counts(trace).unjoined, 1);
+	assert_int_equal(jobtrace_counts(jobtrace_joined(trace)).jobs, 6);
+	assert_non_null(strstr(jobtrace_fault(jobtrace_joined(trace), 0),
+			       ":7: it ends before it starts"));
+	assert_non_null(strstr(jobtrace_fault(jobtrace_joined(trace), 1),
+			       ":8: start_time: expected seconds, 0 or more"));
+	assert_non_null(strstr(jobtrace_fault(jobtrace_joined(trace), 2),
+			       ":9: a different number of fields"));
+	jobtrace_close(trace);
+
+	/* With the header. */
+	trace = join(&table, TASKS,
+		     "machine,job_name,task_name,start_time,end_time\n"
+		     "m1,j1,worker,150.0,880.0\n",
+		     &r, &err);
+	assert_int_equal(r, 0);
+	assert_near(jobtraces_next(trace)->duration_s, 730, 0);
+	jobtrace_close(trace);
+}
+
+static void
+what_is_no_table_of_instances_is_refused(void **state)
+{
+	static const char instances[] = "j1,worker,i1,w1,x,Terminated,150.0,880.0,m1\n";
+	static struct memory_file table;
+	struct err err = { 0 };
+	struct jobtrace *trace;
+	int r;
+
+	(void)state;
+	trace = join(&table, TASKS, TASKS, &r, &err);
+	assert_int_equal(r, -EINVAL);
+	assert_non_null(strstr(err.text, "not of format pai_instance_table"));
+	jobtrace_close(trace);
+	trace = join(&table, "0,alexnet,8,23349,1\n", instances, &r, &err);
+	assert_int_equal(r, -EINVAL);
+	assert_non_null(strstr(err.text, "this is of format synergy"));
+	jobtrace_close(trace);
+	trace = join(&table, TASKS, "j1,worker,i1,w1,x,Terminated,2,1,m1\n", &r, &err);
+	assert_int_equal(r, -EINVAL);
+	assert_non_null(strstr(err.text, ":1: it ends before it starts"));
+	jobtrace_close(trace);
+	/* Alone it is no trace. */
+	assert_int_equal(
+		jobtrace_open(memory_file_set(&table, instances, strlen(instances)),
+			      JOBTRACE_AUTO, &trace, &err),
+		-EINVAL);
+	assert_non_null(strstr(err.text, "expected pai_task_table"));
 }
 
 static void
@@ -210,6 +362,51 @@ philly_is_read_from_its_json(void **state)
 	assert_non_null(strstr(jobtrace_fault(trace, 0), ":5: "));
 	assert_null(jobtrace_fault(trace, 1));
 	jobtrace_close(trace);
+}
+
+static void
+bsc_is_read_from_its_json(void **state)
+{
+	static const char *const layouts[] = { "{\n %s,\n %s,\n %s,\n %s\n}\n",
+					       "{%s,%s,\n\n\n%s,%s}" };
+	static const char *const rows[] = {
+		"\"0\":{\"arrival\":7,\"gpus\":2,\"id\":0,\"size\":\"64\",\"time\":0,"
+		"\"type\":\"bvlc_googlenet\",\"tasks\":1}",
+		"\"1{}\" : {\"arrival\":8.5,\"gpus\":1,\"id\":12,\"size\":\"4\","
+		"\"type\":\"a\"}",
+		"\"2\":{\"arrival\":8.5,\"gpus\":\"1\",\"id\":3,\"type\":\"a\"}",
+		"\"3\":{\"arrival\":9,\"gpus\":1,\"id\":3,\"size\":\"4x\",\"type\":"
+		"\"a\"}",
+	};
+	char text[1024];
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct jobtrace *trace;
+		const struct jobtrace_job *job;
+
+		snprintf(text, sizeof text, layouts[i], rows[0], rows[1], rows[2],
+			 rows[3]);
+		trace = open_text(text);
+		job = jobtraces_next(trace);
+		assert_int_equal(jobtrace_format(trace), JOBTRACE_BSC);
+		assert_string_equal(job->id, "0");
+		assert_string_equal(job->model, "bvlc_googlenet");
+		assert_near(job->submit_s, 7, 0);
+		assert_int_equal(job->n_gpus, 2);
+		assert_int_equal(job->batch, 64);
+		assert_true(isnan(job->duration_s));
+		job = jobtraces_next(trace);
+		assert_string_equal(job->id, "12");
+		assert_near(job->submit_s, 8.5, 0);
+		assert_null(jobtraces_next(trace));
+		assert_int_equal(jobtrace_counts(trace).malformed, 2);
+		assert_non_null(strstr(jobtrace_fault(trace, 0), ":4: "));
+		assert_non_null(strstr(jobtrace_fault(trace, 0), "'gpus'"));
+		assert_non_null(
+			strstr(jobtrace_fault(trace, 1), "'4x' is not a batch size"));
+		jobtrace_close(trace);
+	}
 }
 
 static void
@@ -398,6 +595,7 @@ json_that_is_no_list_of_jobs_is_refused(void **state)
 	"{\"jobid\":\"j\",\"submitted_time\":\"2017-10-07 01:11:40\",\"attempts\":[{"  \
 	"\"start_time\":\"2017-10-07 01:12:00\",\"end_time\":\"2017-10-07 01:13:00\"," \
 	"\"detail\":[{\"gpus\":[\"g\"]}]}]}"
+#define VALUE "\"a\":{\"id\":1,\"arrival\":1,\"gpus\":1,\"type\":\"t\"}"
 
 	static const struct {
 		const char *text;
@@ -415,6 +613,13 @@ json_that_is_no_list_of_jobs_is_refused(void **state)
 		{ JOB "]", 1, "expected a job" },
 		{ "[" JOB "}]", 1, "expected a job" },
 		{ "{}", 0, "'jobid' is missing here; is this a trace" },
+		{ "{" VALUE "," VALUE "}\n", 2, NULL },
+		{ "{\n" VALUE, 1, "the file is truncated" },
+		{ "{" VALUE "," VALUE "", 2, "the file is truncated" },
+		{ "{" VALUE ",\"b\":{\"gpus\":", 1, "begins here is not closed" },
+		{ "{" VALUE "}" VALUE, 1, "expected a job" },
+		{ "{" VALUE ",5}", 1, "expected a job" },
+		{ "{" VALUE ",\"b", 1, "the file is truncated" },
 	};
 
 	(void)state;
@@ -434,6 +639,7 @@ json_that_is_no_list_of_jobs_is_refused(void **state)
 		jobtrace_close(trace);
 	}
 #undef JOB
+#undef VALUE
 }
 
 static void
@@ -476,6 +682,8 @@ the_shared_traces_are_read_without_a_malformed_row(void **state)
 		  4 },
 		{ "format_samples/philly_cluster_job_log_sample.json",
 		  JOBTRACE_PHILLY_JSON, 1 },
+		{ "bsc_topo/bsc_topo.tar.xz:data/workloads-1000.json", JOBTRACE_BSC,
+		  1000 },
 	};
 
 	(void)state;
@@ -506,8 +714,11 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(helios_and_acme_are_read),
 		cmocka_unit_test(alibaba_is_read_with_fractions_of_gpus),
+		cmocka_unit_test(tasks_run_when_and_where_their_instances_do),
+		cmocka_unit_test(what_is_no_table_of_instances_is_refused),
 		cmocka_unit_test(simulators_traces_are_read),
 		cmocka_unit_test(philly_is_read_from_its_json),
+		cmocka_unit_test(bsc_is_read_from_its_json),
 		cmocka_unit_test(our_own_has_any_columns_in_any_order),
 		cmocka_unit_test(malformed_rows_are_told_with_their_line_and_left_out),
 		cmocka_unit_test(days_that_no_month_has_are_malformed),

@@ -79,6 +79,44 @@ what_anybody_can_cause_is_said_now_and_then(void **state)
 	free(text);
 }
 
+/* Lines for the same message every 5 s, until 'end_s'. */
+static size_t
+count_lines(struct log_limit *limit, int64_t from_s, int64_t end_s, const char *text)
+{
+	struct capture capture;
+	size_t n = 0;
+	char *lines;
+
+	capture_begin(&capture, STDERR_FILENO);
+	for (int64_t s = from_s; s < end_s; s += 5)
+		log_limited(limit, s * INT64_C(1000000000), LOG_LEVEL_WARN, "bus", "%s",
+			    text);
+	lines = capture_end(&capture);
+	for (const char *at = lines; (at = strchr(at, '\n')); at++)
+		n++;
+	free(lines);
+	return n;
+}
+
+static void
+what_stays_wrong_is_said_rarer_and_rarer(void **state)
+{
+	enum {
+		HOUR = 3600
+	};
+	struct log_limit limit = { 0 };
+
+	(void)state;
+	/* At 0, 10, 30, 70, 150, 310, 630, 1270 and 2550 s. */
+	assert_int_equal(count_lines(&limit, 0, HOUR, "a hangs"), 9);
+	/* After that once an hour. */
+	assert_in_range(count_lines(&limit, HOUR, 11 * HOUR, "a hangs"), 9, 11);
+	/* Something else is said within ten seconds. */
+	assert_int_equal(count_lines(&limit, 11 * HOUR, 11 * HOUR + 11, "b hangs"), 1);
+	/* What was over, and begins anew, is said at once. */
+	assert_int_equal(count_lines(&limit, 12 * HOUR, 12 * HOUR + 6, "b hangs"), 1);
+}
+
 static void
 a_long_line_is_cut_and_still_one_line(void **state)
 {
@@ -119,6 +157,7 @@ main(void)
 		cmocka_unit_test(lines_up_to_the_level_are_printed),
 		cmocka_unit_test(the_journal_gets_priorities),
 		cmocka_unit_test(what_anybody_can_cause_is_said_now_and_then),
+		cmocka_unit_test(what_stays_wrong_is_said_rarer_and_rarer),
 		cmocka_unit_test(a_long_line_is_cut_and_still_one_line),
 		cmocka_unit_test(clocks_run_forward_and_sleeping_costs_no_cpu),
 	};

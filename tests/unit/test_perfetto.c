@@ -21,17 +21,19 @@ on_flows(void *ctx, uint32_t job, uint32_t segment, double start_ns, double end_
 	perfetto_flows(ctx, job, segment, start_ns, end_ns);
 }
 
-/* The trace of three contending jobs with jitter. */
+/* Three contending jobs with jitter. */
+#define THREE_JOBS                                                    \
+	"[sim]\niterations = 50\n" LAB_JOB("A", "a0,b0", "25", "125", \
+					   "jitter = 9 %\n")          \
+		LAB_JOB("B", "a1,b1", "0.001", "60",                  \
+			"segment = send 10 MB at 7 Gb/s\n")           \
+			LAB_JOB("C", "a2,b2", "40", "100", "jitter = 2 %\n")
+
 static char *
-make_trace(bool all_links, uint64_t max_bytes, size_t *ret_length,
-	   uint64_t *ret_left_out)
+make_trace_of(const char *scenario, bool all_links, uint64_t max_bytes,
+	      size_t *ret_length, uint64_t *ret_left_out)
 {
-	struct lab lab = lab_make(
-		"[sim]\niterations = 50\n" LAB_JOB("A", "a0,b0", "25", "125",
-						   "jitter = 9 %\n")
-			LAB_JOB("B", "a1,b1", "0.001", "60",
-				"segment = send 10 MB at 7 Gb/s\n")
-				LAB_JOB("C", "a2,b2", "40", "100", "jitter = 2 %\n"));
+	struct lab lab = lab_make(scenario);
 	struct sim_plan plan = lab_plan(&lab, "none");
 	char *text = NULL;
 	FILE *out = open_memstream(&text, ret_length);
@@ -50,6 +52,14 @@ make_trace(bool all_links, uint64_t max_bytes, size_t *ret_length,
 	sim_plan_fini(&plan);
 	lab_fini(&lab);
 	return text;
+}
+
+static char *
+make_trace(bool all_links, uint64_t max_bytes, size_t *ret_length,
+	   uint64_t *ret_left_out)
+{
+	return make_trace_of(THREE_JOBS, all_links, max_bytes, ret_length,
+			     ret_left_out);
 }
 
 /* A track: the end of its last slice, in ns. */
@@ -97,7 +107,7 @@ check_trace(const char *text, size_t length, struct track *tracks, size_t *n_tra
 			continue;
 		assert_int_equal(json_get_int(doc, e, "pid", 0, 1000, &process, NULL),
 				 0);
-		assert_int_equal(json_get_int(doc, e, "tid", 1, 3, &thread, NULL), 0);
+		assert_int_equal(json_get_int(doc, e, "tid", 1, 9, &thread, NULL), 0);
 		assert_int_equal(json_get_num(doc, e, "ts", 0, 1e12, &start_us, NULL),
 				 0);
 		assert_int_equal(json_get_num(doc, e, "dur", 0, 1e12, &length_us, NULL),
@@ -127,6 +137,33 @@ slices_never_overlap_on_a_track(void **state)
 	assert_int_equal(n_tracks, 9);
 	for (size_t i = 0; i < n_tracks; i++)
 		assert_true(tracks[i].n_slices >= 50);
+	free(text);
+}
+
+/* Segments of A that overlap get lanes of their own; the job still counts once. */
+static void
+overlapping_segments_have_a_lane_each(void **state)
+{
+	struct track tracks[MAX_TRACKS];
+	size_t length, n_tracks, n_lanes = 0;
+	uint64_t n_left_out;
+	char *text = make_trace_of(
+		"[sim]\niterations = 50\n" LAB_JOB(
+			"A", "a0,b0", "25", "125",
+			"segment = send 40 MB needs start\n"
+			"segment = send 30 MB needs start\njitter = 9 %\n")
+			LAB_JOB("B", "a1,b1", "30", "60", ""),
+		false, PERFETTO_MAX_BYTES, &length, &n_left_out);
+
+	(void)state;
+	assert_true(check_trace(text, length, tracks, &n_tracks) >= 50 * (1 + 2 * 3));
+	/* Two jobs, and on both directions of the link B and the lanes of A. */
+	assert_int_equal(n_tracks, 2 + 2 * 3);
+	for (size_t i = 0; i < n_tracks; i++)
+		n_lanes += tracks[i].thread > 2;
+	assert_int_equal(n_lanes, 2);
+	assert_non_null(strstr(text, "\"args\":{\"jobs\":2}"));
+	assert_null(strstr(text, "\"args\":{\"jobs\":3}"));
 	free(text);
 }
 
@@ -216,6 +253,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slices_never_overlap_on_a_track),
+		cmocka_unit_test(overlapping_segments_have_a_lane_each),
 		cmocka_unit_test(all_links_are_in_the_trace_if_asked_for),
 		cmocka_unit_test(the_counter_of_a_link_is_the_number_of_its_slices),
 		cmocka_unit_test(a_trace_that_is_cut_is_whole_json_with_a_note),

@@ -33,7 +33,7 @@ put_cpus(struct strbuf *text, const struct pol_plan *plan,
 	 const struct pol_grant *grant)
 {
 	(void)plan;
-	strbuf_printf(text, "/%g", 3 * grant->cpus);
+	strbuf_printf(text, "/%g", 3 * grant->given.of[NEED_CPUS]);
 }
 
 /* The plan with CPUs per GPU: "a 0:4/3". */
@@ -117,12 +117,12 @@ cpus_given_twice_are_found(void **state)
 	submit(&lab, 2, 2);
 	submit(&lab, 2, 0.1);
 	decide(&lab);
-	lab.plans[0].grants.items[0].cpus = 3.1;
+	lab.plans[0].grants.items[0].given.of[NEED_CPUS] = 3.1;
 	assert_string_equal(pol_plan_why_not(&lab.plans[0], &lab.view),
 			    "CPUs given twice");
-	lab.plans[0].grants.items[0].cpus = NAN;
+	lab.plans[0].grants.items[0].given.of[NEED_CPUS] = NAN;
 	assert_string_equal(pol_plan_why_not(&lab.plans[0], &lab.view),
-			    "a share of CPUs that is not valid");
+			    "an amount that is not valid");
 	lab_fini(&lab);
 }
 
@@ -141,7 +141,7 @@ loading_is_as_fast_as_there_are_cpus(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const struct pol_job job = { .iteration_s = 1,
 					     .stage_s = { cases[i].load_s, 1, 0 },
-					     .cpus = cases[i].cpus };
+					     .given = { { cases[i].cpus } } };
 
 		assert_near(stages_speed(NULL, &job, 1, 1, 0, NULL, 0), cases[i].speed,
 			    1e-12);

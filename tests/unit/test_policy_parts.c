@@ -86,7 +86,7 @@ plans_that_cannot_be_are_told(void **state)
 	assert_string_equal(pol_plan_why_not(plan, &lab.view), "a GPU given twice");
 	plan->pieces.items[1].node = LAB_NODES;
 	assert_non_null(pol_plan_why_not(plan, &lab.view));
-	plan->pieces.items[1] = (struct pol_piece){ 1, 3 };
+	plan->pieces.items[1] = (struct pol_piece){ 1, 3, 0 };
 	assert_string_equal(pol_plan_why_not(plan, &lab.view),
 			    "a gang that is not whole");
 	plan->pieces.items[1].n_gpus = 4;
@@ -102,6 +102,36 @@ plans_that_cannot_be_are_told(void **state)
 	plan->grants.items[1].first_piece = 2;
 	assert_string_equal(pol_plan_why_not(plan, &lab.view),
 			    "a grant without its pieces");
+	lab_fini(&lab);
+}
+
+static void
+gpus_that_are_named_are_checked(void **state)
+{
+	struct policy_lab lab;
+	struct pol_plan *plan;
+
+	(void)state;
+	lab_init(&lab, "fifo", NULL);
+	lab_submit(&lab, 2, 2, 1);
+	lab_submit(&lab, 2, 2, 1);
+	lab_plan(&lab, 1);
+	lab_carry_out(&lab);
+	plan = &lab.plans[0];
+	plan->pieces.items[0].gpus = 5;
+	plan->pieces.items[1].gpus = 10;
+	assert_null(pol_plan_why_not(plan, &lab.view));
+	plan->pieces.items[1].gpus = 6;
+	assert_string_equal(pol_plan_why_not(plan, &lab.view),
+			    "a named GPU given twice");
+	plan->pieces.items[1].gpus = 2;
+	assert_string_equal(pol_plan_why_not(plan, &lab.view),
+			    "a piece that names other GPUs than it has");
+	plan->pieces.items[1].gpus = 24;
+	assert_string_equal(pol_plan_why_not(plan, &lab.view),
+			    "a piece that names other GPUs than it has");
+	plan->pieces.items[1].gpus = 0;
+	assert_null(pol_plan_why_not(plan, &lab.view));
 	lab_fini(&lab);
 }
 
@@ -229,6 +259,7 @@ main(void)
 		cmocka_unit_test(count_takes_what_is_free_in_the_order_of_nodes),
 		cmocka_unit_test(whole_takes_one_node_or_whole_ones_and_a_rest),
 		cmocka_unit_test(plans_that_cannot_be_are_told),
+		cmocka_unit_test(gpus_that_are_named_are_checked),
 		cmocka_unit_test(parameters_that_are_wrong_are_refused_with_what_to_do),
 		cmocka_unit_test(rows_of_the_table_have_parameters_that_there_are),
 		cmocka_unit_test(placements_are_for_those_who_place),

@@ -72,6 +72,31 @@ a_file_gets_a_line_every_tenth(void **state)
 	free(text);
 }
 
+/* The first tenth takes as long as the rest: the mean pace would say 9 times too much. */
+static void
+the_time_left_follows_the_recent_pace(void **state)
+{
+	struct progress p;
+	char *text, *at;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int n = 0;
+
+	(void)state;
+	progress_init(&p, out, PROGRESS_LINES, "sim", 0);
+	for (int s = 1; s <= 100; s++)
+		progress_update(&p, 0.001 * s, s * S);
+	for (int s = 1; s <= 100; s++)
+		progress_update(&p, 0.1 + 0.009 * s, (100 + s) * S);
+	fclose(out);
+	at = strstr(text, "sim: 70 %");
+	assert_non_null(at);
+	assert_int_equal(sscanf(at, "sim: 70 %%, %d s left", &n), 1);
+	/* 33 s are left. */
+	assert_in_range(n, 17, 66);
+	free(text);
+}
+
 static void
 a_file_gets_one_line_for_a_leap_over_several_tenths(void **state)
 {
@@ -132,7 +157,7 @@ a_count_is_told(void **state)
 	progress_count(&p, 40, 40, 4 * S);
 	progress_count(&p, 0, 0, 5 * S);
 	fclose(out);
-	assert_string_equal(text, "cells: 30 %, 12 of 40, 7 s left\n"
+	assert_string_equal(text, "cells: 30 %, 12 of 40, 2 s left\n"
 				  "cells: 100 %, 40 of 40\n");
 	free(text);
 }
@@ -326,6 +351,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(runs_under_a_second_show_nothing),
 		cmocka_unit_test(a_file_gets_a_line_every_tenth),
+		cmocka_unit_test(the_time_left_follows_the_recent_pace),
 		cmocka_unit_test(a_file_gets_one_line_for_a_leap_over_several_tenths),
 		cmocka_unit_test(a_terminal_is_rewritten_at_most_five_times_a_second),
 		cmocka_unit_test(no_estimate_before_a_twentieth),

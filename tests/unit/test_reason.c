@@ -32,7 +32,7 @@ what_needs_help_says_what_would_help(void **state)
 	static const enum reason troubles[] = {
 		REASON_REDUCED,       REASON_PERIODS_UNRELATED, REASON_NO_ROOM,
 		REASON_LOOP_GIVEN_UP, REASON_NO_HOSTS,          REASON_CAP,
-		REASON_FAIR_SHARING,  REASON_NOT_PACED
+		REASON_FAIR_SHARING,  REASON_NOT_PACED,         REASON_PERIODS_UNSURE
 	};
 
 	(void)state;

@@ -58,6 +58,32 @@ far_periods_are_two_whatever_their_errors(void **state)
 			 0);
 }
 
+static bool
+is_unsure(int64_t a_us, int64_t a_error_us, int64_t b_us, int64_t b_error_us)
+{
+	struct profile a = measured(a_us, a_error_us), b = measured(b_us, b_error_us);
+
+	assert_int_equal(same_period_is_unsure(&a, &b), same_period_is_unsure(&b, &a));
+	return same_period_is_unsure(&a, &b);
+}
+
+static void
+large_errors_leave_it_open_whether_periods_are_one(void **state)
+{
+	(void)state;
+	/* Two runs of one program, over 32 iterations with a jitter of 38 and 30 ms. */
+	assert_int_equal(of_pair(270400, 8400, 273600, 6800), 0);
+	assert_true(is_unsure(270400, 8400, 273600, 6800));
+	/* 3 hypot(1000, 200) = 3059 */
+	assert_true(is_unsure(270400, 1000, 273459, 200));
+	assert_false(is_unsure(270400, 1000, 273460, 200));
+	/* Those that are one, and exact ones. */
+	assert_false(is_unsure(45013, 5, 45026, 5));
+	assert_false(is_unsure(45013, 5, 45013, 5));
+	assert_false(is_unsure(270400, 0, 273600, 8400));
+	assert_false(is_unsure(270400, 8400, 273600, 0));
+}
+
 static void
 a_period_without_an_error_is_exact(void **state)
 {
@@ -171,6 +197,7 @@ main(void)
 		cmocka_unit_test(periods_within_three_errors_are_one),
 		cmocka_unit_test(periods_that_really_differ_are_two),
 		cmocka_unit_test(far_periods_are_two_whatever_their_errors),
+		cmocka_unit_test(large_errors_leave_it_open_whether_periods_are_one),
 		cmocka_unit_test(a_period_without_an_error_is_exact),
 		cmocka_unit_test(jobs_of_one_period_get_the_longest),
 		cmocka_unit_test(a_chain_does_not_drag_along_what_is_far),

@@ -283,10 +283,10 @@ bad_sections_are_refused(void **state)
 	assert_refused("[sim]\nseed = 1\n", "dir/s.ini:0: no [job NAME] section");
 	assert_refused("seed = 1\n",
 		       "dir/s.ini:1: 'seed' stands before the first section; expected "
-		       "[sim], [fabric] or [job NAME]");
+		       "[sim], [fabric], [job NAME] or [event NAME]");
 	assert_refused("[fabirc]\n",
 		       "dir/s.ini:1: unknown section [fabirc]; expected [sim], "
-		       "[fabric] or [job NAME] (did you mean 'fabric'?)");
+		       "[fabric], [job NAME] or [event NAME] (did you mean 'fabric'?)");
 	assert_refused("[job]\n",
 		       "dir/s.ini:1: [job] has no name; expected '[job NAME]'");
 	assert_refused("[job a b]\n",

@@ -69,11 +69,13 @@ moves_per_hour_is_a_share(void **state)
 		char *text =
 			xasprintf("[scheduler]\nmoves_per_hour = %s\n", cases[i].value);
 
-		assert_int_equal(read_config(text, &config, &err), 0);
-		if (isnan(cases[i].share))
-			assert_true(isnan(config.moves_per_hour));
-		else
+		if (isnan(cases[i].share)) {
+			assert_true(read_config(text, &config, &err) < 0);
+			assert_non_null(strstr(err.text, "above 0, at most 1"));
+		} else {
+			assert_int_equal(read_config(text, &config, &err), 0);
 			assert_near(config.moves_per_hour, cases[i].share, 1e-12);
+		}
 		scheduler_config_fini(&config);
 		free(text);
 	}

@@ -358,19 +358,72 @@ no_neighbours_are_told_too(void **state)
 	observed_node_fini(&node);
 }
 
+/* An interface of 'lldpcli -f json': names are keys, and there are no arrays of one. */
+#define NEIGHBOUR_JSON(interface, chassis, id)                                          \
+	"{\"" interface "\":{\"via\":\"LLDP\",\"rid\":\"1\",\"chassis\":{" chassis      \
+	"},\"port\":{\"id\":{\"type\":\"ifname\",\"value\":\"" id "\"},"                \
+	"\"descr\":\"to h0\",\"ttl\":\"120\",\"auto-negotiation\":{\"supported\":true," \
+	"\"advertised\":[{\"type\":\"10Base-T\"},{\"type\":\"100Base-TX\"}],"           \
+	"\"current\":\"10GbaseT - x\"}}}}"
+
 static void
-the_other_json_of_lldpcli_is_named(void **state)
+the_other_json_of_lldpcli_is_read_too(void **state)
 {
-	static const char text[] = "{\"lldp\":{\"interface\":{\"e0\":{}}}}";
+	static const char leaf[] =
+		"\"leaf0\":{\"id\":{\"type\":\"mac\",\"value\":\"02:00:00:00:00:08\"},"
+		"\"descr\":\"Debian\"}";
+	static const char one[] = "{\"lldp\":{\"interface\":%s}}";
+	static const char *const broken[] = {
+		"{\"lldp\":{\"interface\":{\"e0\":{}}}}",
+		"{\"lldp\":{\"interface\":{\"e0\":{\"chassis\":{}}}}}",
+		"{\"lldp\":{\"interface\":{\"e0\":1}}}",
+		"{\"lldp\":{\"interface\":\"e0\"}}",
+		"{\"lldp\":\"e0\"}",
+		"{\"interface\":{}}",
+	};
+	char text[4096], item[512], more[2048];
 	struct observed_node node;
+	const struct observed_port *port;
 	struct err err;
 
 	(void)state;
+	snprintf(item, sizeof item, NEIGHBOUR_JSON("e0", "%s", "swp1"), leaf);
+	snprintf(text, sizeof text, one, item);
 	observed_node_init(&node, "h0");
-	assert_int_equal(lldp_read("x", text, sizeof text - 1, &node, &err), -EINVAL);
-	assert_has(err.text, "json0");
-	assert_false(node.has_neighbours);
+	assert_int_equal(lldp_read("x", text, strlen(text), &node, NULL), 0);
+	assert_true(node.has_neighbours);
+	assert_int_equal(node.ports.n, 1);
+	port = observed_node_find_port(&node, "e0");
+	assert_int_equal(port->neighbours.n, 1);
+	assert_string_equal(port->neighbours.items[0].node, "leaf0");
+	assert_string_equal(port->neighbours.items[0].port, "swp1");
+	assert_string_equal(port->neighbours.items[0].alias, "to?h0");
+	assert_near(port->neighbours.items[0].bps, 1e10, 1);
 	observed_node_fini(&node);
+	/* Several interfaces are an array; a chassis without a name has only its id. */
+	snprintf(more, sizeof more, "[%s," NEIGHBOUR_JSON("e1", "%s", "swp2") "]", item,
+		 "\"id\":{\"type\":\"mac\",\"value\":\"02:00:00:00:00:09\"}");
+	snprintf(text, sizeof text, one, more);
+	observed_node_init(&node, "h0");
+	assert_int_equal(lldp_read("x", text, strlen(text), &node, NULL), 0);
+	assert_int_equal(node.ports.n, 2);
+	port = observed_node_find_port(&node, "e1");
+	assert_string_equal(port->neighbours.items[0].node, "02:00:00:00:00:09");
+	observed_node_fini(&node);
+	/* No neighbors. */
+	observed_node_init(&node, "h0");
+	assert_int_equal(lldp_read("x", "{\"lldp\":{}}", 11, &node, NULL), 0);
+	assert_true(node.has_neighbours);
+	observed_node_fini(&node);
+	for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+		observed_node_init(&node, "h0");
+		assert_int_equal(
+			lldp_read("x", broken[i], strlen(broken[i]), &node, &err),
+			-EINVAL);
+		assert_true(err.text[0] != '\0');
+		assert_false(node.has_neighbours);
+		observed_node_fini(&node);
+	}
 }
 
 static void
@@ -428,7 +481,8 @@ what_a_report_does_not_say_stays(void **state)
 	(void)state;
 	observed_node_init(&node, "h0");
 	node.has_neighbours = true;
-	observed_port_add(observed_node_port(&node, "e0"), "leaf0", "p1", NULL, 0);
+	observed_port_add(observed_node_port(&node, "e0"), "leaf0", "p1", NULL, 0,
+			  OBSERVED_ROLE_UNKNOWN);
 	assert_int_equal(observed_update(seen, &node, NULL, NULL), 0);
 	node.has_links = true;
 	observed_copy_name(node.name, "h0");
@@ -474,7 +528,7 @@ main(void)
 		cmocka_unit_test(every_metric_is_in_the_documentation),
 		cmocka_unit_test(lldp_tells_name_port_and_speed),
 		cmocka_unit_test(no_neighbours_are_told_too),
-		cmocka_unit_test(the_other_json_of_lldpcli_is_named),
+		cmocka_unit_test(the_other_json_of_lldpcli_is_read_too),
 		cmocka_unit_test(speeds_are_read_from_the_names_of_media),
 		cmocka_unit_test(reports_written_are_read_back),
 		cmocka_unit_test(what_a_report_does_not_say_stays),

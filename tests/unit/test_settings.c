@@ -10,10 +10,12 @@
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "lib/base/file.h"
+#include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 #include "lib/daemon/settings.h"
 #include "lib/daemon/settings_opts.h"
 #include "scheduler/daemon/settings.h"
+#include "tests/unit/capture.h"
 #include "tests/unit/test.h"
 #include "topology/settings.h"
 
@@ -112,6 +114,43 @@ the_manual_has_every_option_and_key(void **state)
 		free(path);
 	}
 	free(keys);
+}
+
+/* Whether a daemon applies a setting of this key at SIGHUP. */
+static bool
+is_live(const char *key)
+{
+	for (size_t t = 0; tables[t]; t++)
+		for (size_t i = 0; i < tables[t]->n; i++)
+			if (tables[t]->items[i].is_live &&
+			    strcmp(tables[t]->items[i].key, key) == 0)
+				return true;
+	return false;
+}
+
+static void
+the_manual_says_which_settings_a_reload_applies(void **state)
+{
+	char *manual = read_text("docs/man/antiphase.conf.5.scd");
+	const char *signals = strstr(manual, "\n# SIGNALS\n");
+
+	(void)state;
+	assert_non_null(signals);
+	for (size_t t = 0; tables[t]; t++) {
+		for (size_t i = 0; i < tables[t]->n; i++) {
+			const char *key = tables[t]->items[i].key;
+			struct strbuf name = STRBUF_EMPTY;
+
+			strbuf_puts(&name, "*");
+			for (const char *c = key; *c; c++)
+				strbuf_printf(&name, "%s%c", *c == '_' ? "\\" : "", *c);
+			strbuf_puts(&name, "*");
+			if (is_live(key) != !!strstr(signals, name.text))
+				fail_msg("%s: SIGNALS is wrong", name.text);
+			strbuf_free(&name);
+		}
+	}
+	free(manual);
 }
 
 static void
@@ -347,6 +386,121 @@ put(const char *path, const char *text)
 	assert_int_equal(file_write(path, text, strlen(text), &err), 0);
 }
 
+/* Reloads, and returns the log; free with free(). */
+static char *
+log_of_reload(struct settings *settings, const char *file, int want)
+{
+	struct capture capture;
+	char *text;
+	int rc;
+
+	log_set_level(LOG_LEVEL_INFO);
+	capture_begin(&capture, 2);
+	rc = settings_reload(settings, file, "test");
+	text = capture_end(&capture);
+	log_set_level(LOG_LEVEL_WARN);
+	assert_int_equal(rc, want);
+	return text;
+}
+
+static void
+assert_logs(struct settings *settings, const char *file, int want, const char *lines)
+{
+	char *text = log_of_reload(settings, file, want);
+
+	assert_string_equal(text, lines);
+	free(text);
+}
+
+static void
+a_reload_logs_each_difference_in_one_line(void **state)
+{
+	char directory[] = "/tmp/ap-settings-XXXXXX", file[64];
+	struct settings *s = settings_new(&settings_scheduler);
+	struct err err = { 0 };
+	char *fault, *want;
+
+	(void)state;
+	assert_non_null(mkdtemp(directory));
+	snprintf(file, sizeof file, "%s/a.conf", directory);
+	put(file, "[scheduler]\nmode = advise\n[partition b]\nmode = advise\n"
+		  "[partition a]\nmove = yes\n");
+	assert_int_equal(settings_load(s, file, &err), 0);
+	assert_logs(s, file, 0, "antiphase: info: test: the settings are unchanged\n");
+	put(file, "[scheduler]\nmode = enforce\nkeys = /etc/keys\n"
+		  "topology = http://me:secret@here\n"
+		  "[partition b]\nmode = enforce\n[partition c]\nmode = observe\n");
+	assert_logs(
+		s, file, 6,
+		"antiphase: info: test: [scheduler] keys: (empty) -> /etc/keys; "
+		"it needs a restart\n"
+		"antiphase: info: test: [scheduler] topology: http://127.0.0.1:7462 -> "
+		"http://[removed]@here; it needs a restart\n"
+		"antiphase: info: test: [scheduler] mode: advise -> enforce\n"
+		"antiphase: info: test: [partition b] mode: advise -> enforce\n"
+		"antiphase: info: test: [partition c] mode: (none) -> observe\n"
+		"antiphase: info: test: [partition a] move: yes -> (none)\n");
+	assert_true(settings_has_changed(s, "scheduler", "mode"));
+	assert_false(settings_has_changed(s, "scheduler", "keys"));
+	assert_true(settings_has_named_changed(s));
+	/* What needs a restart is named until then. */
+	put(file, "[scheduler]\nmode = enforce\nkeys = /etc/keys\n"
+		  "[partition b]\nmode = enforce\n[partition c]\nmode = observe\n");
+	assert_logs(s, file, 1,
+		    "antiphase: info: test: [scheduler] keys: (empty) -> /etc/keys; "
+		    "it needs a restart\n");
+	assert_false(settings_has_changed(s, "scheduler", "mode"));
+	assert_false(settings_has_named_changed(s));
+	/* A fault in the last line keeps what the first ones would change. */
+	put(file, "[scheduler]\nmode = observe\n[partition b]\nmode = observe\n"
+		  "[scheduler]\nlevers = place,speed\n");
+	fault = log_of_reload(s, file, -EINVAL);
+	want = xasprintf(
+		"antiphase: error: test: %s:6: there is no lever 'speed'; expected a "
+		"list of place, path, time and move; the settings are "
+		"unchanged\n",
+		file);
+	assert_string_equal(fault, want);
+	assert_string_equal(settings_text(s, "scheduler", "mode"), "enforce");
+	assert_string_equal(settings_named(s, 0).value, "enforce");
+	free(fault);
+	free(want);
+	settings_free(s);
+	unlink(file);
+	rmdir(directory);
+}
+
+static void
+texts_with_a_form_are_checked(void **state)
+{
+	static const struct {
+		const struct settings_table *table;
+		const char *section, *key, *good, *bad;
+	} cases[] = {
+		{ &settings_collector, "paths", "wire_ports", "61000-61999", "ports" },
+		{ &settings_collector, "paths", "wire_ports", "none", "80-90" },
+		{ &settings_scheduler, "scheduler", "partition_modes", "", "a=b" },
+		{ &settings_scheduler, "scheduler", "levers", "time", "" },
+	};
+	struct err err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct settings *s = settings_new(cases[i].table);
+
+		assert_int_equal(settings_set(s, cases[i].section, cases[i].key,
+					      cases[i].good, "x.conf", 3, &err),
+				 0);
+		assert_int_equal(settings_set(s, cases[i].section, cases[i].key,
+					      cases[i].bad, "x.conf", 3, &err),
+				 -EINVAL);
+		assert_int_equal(err.line, 3);
+		assert_string_equal(settings_text(s, cases[i].section, cases[i].key),
+				    cases[i].good);
+		settings_free(s);
+	}
+}
+
 static void
 a_reload_takes_up_what_it_can_and_keeps_the_rest(void **state)
 {
@@ -397,7 +551,7 @@ a_reload_takes_up_sections_with_a_name(void **state)
 	assert_int_equal(settings_load(s, file, &err), 0);
 	assert_int_equal(settings_reload(s, file, "test"), 0);
 	put(file, "[partition b]\nmode = enforce\n");
-	assert_int_equal(settings_reload(s, file, "test"), 1);
+	assert_int_equal(settings_reload(s, file, "test"), 2);
 	assert_int_equal(settings_n_named(s), 1);
 	assert_string_equal(settings_named(s, 0).name, "b");
 	assert_string_equal(settings_named(s, 0).value, "enforce");
@@ -418,6 +572,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_shipped_file_has_every_key_with_its_default),
 		cmocka_unit_test(the_manual_has_every_option_and_key),
+		cmocka_unit_test(the_manual_says_which_settings_a_reload_applies),
 		cmocka_unit_test(no_two_settings_go_by_one_name),
 		cmocka_unit_test(
 			a_daemon_skips_sections_of_others_but_refuses_misspelled_ones),
@@ -425,6 +580,8 @@ main(void)
 		cmocka_unit_test(options_are_made_of_the_table_and_turn_flags_round),
 		cmocka_unit_test(a_check_tells_every_fault_of_every_daemon),
 		cmocka_unit_test(a_reload_takes_up_sections_with_a_name),
+		cmocka_unit_test(a_reload_logs_each_difference_in_one_line),
+		cmocka_unit_test(texts_with_a_form_are_checked),
 		cmocka_unit_test(a_reload_takes_up_what_it_can_and_keeps_the_rest),
 	};
 

@@ -226,11 +226,56 @@ each_is_where_it_gains_most(void **state)
 	assert_true(x[7] > x[1]);
 }
 
+/* All shares up to 1 in total are as good: the largest product of what counts. */
+static void
+of_equal_optima_it_is_the_centre(void **state)
+{
+	static const double one[] = { 1 }, alike[] = { 3, 3 }, capacity[] = { 1, 2 };
+	const struct shares_types in = { 1, 2, one, capacity, alike };
+	double a = (sqrt(17) - 1) / 8; /* Of a (1 - a) (1 - a) (1 + a). */
+	double x[2];
+
+	(void)state;
+	assert_int_equal(shares_types_most(&in, x), 0);
+	assert_near(x[0], a, 1e-6);
+	assert_near(x[1], 1 - a, 1e-6);
+}
+
+static void
+equal_jobs_get_the_same(void **state)
+{
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 15);
+	for (int round = 0; round < 300; round++) {
+		struct lab lab = { 0 };
+		double x[MOST_JOBS * MOST_TYPES] = { 0 };
+
+		draw(&rng, MOST_TYPES, &lab);
+		lab.n = MOST_JOBS;
+		for (uint32_t j = 1; j < lab.n; j += 2) {
+			lab.gpus[j] = lab.gpus[j - 1] = fmax(1, lab.gpus[j]);
+			for (uint32_t t = 0; t < lab.n_types; t++)
+				lab.values[j * MOST_TYPES + t] =
+					lab.values[(j - 1) * MOST_TYPES + t];
+		}
+		for (uint32_t j = 0; j < lab.n; j++)
+			lab.gpus[j] = fmax(1, lab.gpus[j]);
+		assert_int_equal(find(&lab, MOST, x), 0);
+		for (uint32_t j = 1; j < lab.n; j += 2)
+			for (uint32_t t = 0; t < lab.n_types; t++)
+				assert_near(x[j * MOST_TYPES + t],
+					    x[(j - 1) * MOST_TYPES + t], 1e-6);
+	}
+}
+
 static void
 odd_ones_are_taken(void **state)
 {
 	static const double gpus[] = { 2, 1 }, capacity[] = { 2, 1 };
 	static const double values[] = { 0, 0, 1e-9, 1e9 };
+	static const double no_fast[] = { 2, 0 }, wrong[] = { 1, NAN, 1, 1 };
 	const double left_s[] = { 1, 0 }, elapsed_s[] = { 0, 0 },
 		     isolated_s[] = { 1, 1 };
 	struct shares_types in = { 2, 2, gpus, capacity, values };
@@ -243,10 +288,22 @@ odd_ones_are_taken(void **state)
 	assert_int_equal(
 		shares_types_finish_time(&in, elapsed_s, left_s, isolated_s, x, NULL),
 		0);
+	assert_int_equal(shares_types_most(&in, x), 0);
+	assert_near(x[0] + x[1], 0, 0);
+	assert_near(x[3], 1, 1e-7);
 	in.n_jobs = UINT32_MAX;
 	assert_int_equal(shares_types_max_min(&in, x), -E2BIG);
+	assert_int_equal(shares_types_most(&in, x), -E2BIG);
 	in.n_jobs = 0;
 	assert_int_equal(shares_types_max_min(&in, x), 0);
+	assert_int_equal(shares_types_most(&in, x), 0);
+	in.n_jobs = 2;
+	in.capacity = no_fast;
+	assert_int_equal(shares_types_most(&in, x), 0);
+	assert_near(x[2], 1, 1e-7);
+	assert_near(x[3], 0, 0);
+	in.values = wrong;
+	assert_int_equal(shares_types_most(&in, x), -EINVAL);
 }
 
 static void
@@ -283,6 +340,10 @@ as_many_as_a_cluster_has_end(void **state)
 		0);
 	print_message("finish time: %.0f ms\n",
 		      1e3 * (double)(clock() - begin) / CLOCKS_PER_SEC);
+	begin = clock();
+	assert_int_equal(shares_types_most(&in, x), 0);
+	print_message("most: %.0f ms\n",
+		      1e3 * (double)(clock() - begin) / CLOCKS_PER_SEC);
 }
 
 int
@@ -292,6 +353,8 @@ main(void)
 		cmocka_unit_test(no_others_are_better),
 		cmocka_unit_test(one_type_is_as_by_its_own_formulas),
 		cmocka_unit_test(each_is_where_it_gains_most),
+		cmocka_unit_test(of_equal_optima_it_is_the_centre),
+		cmocka_unit_test(equal_jobs_get_the_same),
 		cmocka_unit_test(odd_ones_are_taken),
 		cmocka_unit_test(as_many_as_a_cluster_has_end),
 	};

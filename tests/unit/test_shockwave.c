@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_shockwave.c - policies that share time, against the published results of
- * Shockwave's simulator (NSDI 2023): its 120 jobs on 32 GPUs
+ * test_shockwave.c - shockwave and policies that share time, against the published
+ * results of Shockwave's simulator (NSDI 2023): its 120 jobs on 32 GPUs
  *
  * The semantics and quirks of that simulator are implemented only here: a round ends
  * when the last of its jobs has done its steps; steps are whole; a job that did not run
@@ -11,11 +11,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "policies/policy.h"
+#include "policies/regimes.h"
+#include "sim/cluster/batch_growth.h"
 #include "sim/trace/jobtrace.h"
 #include "sim/trace/lines.h"
 #include "tests/unit/test.h"
@@ -33,66 +36,6 @@
 #define ROUND_S      120.0
 #define RESTART_S    20.0
 
-enum model {
-	RESNET18,
-	RESNET50,
-	TRANSFORMER,
-	LM,
-	RECOMMENDATION,
-	N_MODELS
-};
-
-static const struct {
-	const char *name;
-	int n_samples, max_batch, min_batch;
-} models[] = {
-	[RESNET18] = { "ResNet-18", 50000, 256, 16 },
-	[RESNET50] = { "ResNet-50", 100000, 128, 16 },
-	[TRANSFORMER] = { "Transformer", 10000, 128, 16 },
-	[LM] = { "LM", 59675, 80, 5 },
-	[RECOMMENDATION] = { "Recommendation", 117907, 8192, 512 },
-};
-
-/* The epochs from which gradient noise allows 2, 4, 8, 16 times the batch size. */
-static const struct {
-	enum model model;
-	int batch, n_gpus, epochs[4];
-} growth[] = {
-	{ RESNET18, 16, 1, { 31, 41, 51, 71 } },
-	{ RESNET18, 16, 2, { 21, 31, 91, 111 } },
-	{ RESNET18, 16, 4, { 11, 21, 81, 91 } },
-	{ RESNET18, 32, 1, { 21, 31, 51 } },
-	{ RESNET18, 32, 2, { 11, 21, 41 } },
-	{ RESNET18, 32, 4, { 21, 31, 61 } },
-	{ RESNET18, 64, 1, { 11, 31 } },
-	{ RESNET18, 64, 2, { 21, 41 } },
-	{ RESNET18, 64, 4, { 11, 61 } },
-	{ RESNET18, 128, 1, { 11 } },
-	{ RESNET18, 128, 2, { 41 } },
-	{ RESNET18, 128, 4, { 11 } },
-	{ RESNET50, 32, 2, { 101, 111 } },
-	{ RESNET50, 32, 4, { 131, 221 } },
-	{ RESNET50, 64, 1, { 101 } },
-	{ RESNET50, 64, 2, { 81 } },
-	{ RESNET50, 64, 4, { 191 } },
-	{ LM, 5, 1, { 31, 41, 61, 71 } },
-	{ LM, 5, 2, { 31, 51, 61, 71 } },
-	{ LM, 5, 4, { 11, 31, 71, 91 } },
-	{ LM, 10, 1, { 11, 21, 41 } },
-	{ LM, 10, 2, { 11, 31, 41 } },
-	{ LM, 10, 4, { 11, 31, 61 } },
-	{ LM, 20, 1, { 11, 41 } },
-	{ LM, 20, 2, { 31, 41 } },
-	{ LM, 20, 4, { 11, 61 } },
-	{ LM, 40, 1, { 11 } },
-	{ LM, 40, 2, { 11 } },
-	{ LM, 40, 4, { 61 } },
-	{ RECOMMENDATION, 512, 1, { 21, 41, 71, 91 } },
-	{ RECOMMENDATION, 1024, 1, { 21, 51, 91 } },
-	{ RECOMMENDATION, 2048, 1, { 21, 41 } },
-	{ RECOMMENDATION, 4096, 1, { 41 } },
-};
-
 struct speed {
 	char model[32];
 	int batch, n_gpus;
@@ -100,13 +43,18 @@ struct speed {
 };
 
 struct job {
-	enum model model;
-	bool is_accordion, is_gns;
+	const struct batch_model *model;
+	enum batch_mode mode;
 	int batch, first_batch, n_gpus;
 	int64_t n_steps, n_done;
 	double submit_s, steps_s;
 	double end_s; /* End of its last steps. */
+	int64_t n_epochs;
+	double profiled_s; /* Duration by its profile. */
 	double run_s, limit_s;
+	double n_measured;  /* Samples, as if it always ran at its measured speed. */
+	double measured_at; /* Number of the round of the last measurement. */
+	double slowness;    /* Of the profile, from measurements. */
 	int n_failures;
 	bool will_grow, will_shrink;
 	bool is_done;
@@ -164,22 +112,22 @@ read_speeds(void)
 
 /* 0: not measured. */
 static double
-find_speed(enum model model, int batch, int n_gpus)
+find_speed(const struct batch_model *model, int batch, int n_gpus)
 {
 	for (size_t i = 0; i < input.n_speeds; i++) {
 		const struct speed *speed = &input.speeds[i];
 
-		if (strcmp(speed->model, models[model].name) == 0 &&
-		    speed->batch == batch && speed->n_gpus == n_gpus)
+		if (strcmp(speed->model, model->name) == 0 && speed->batch == batch &&
+		    speed->n_gpus == n_gpus)
 			return speed->steps_s;
 	}
 	return 0;
 }
 
 static int64_t
-steps_of_epoch(enum model model, int batch)
+steps_of_epoch(const struct job *job, int batch)
 {
-	return (models[model].n_samples + batch - 1) / batch;
+	return batch_steps(job->model, (uint32_t)batch);
 }
 
 static int64_t
@@ -188,68 +136,30 @@ divide_up(int64_t a, int64_t b)
 	return (a + b - 1) / b;
 }
 
-/* Batch size of an epoch by gradient noise, as a multiple of the first. */
+/* The batch size of an epoch, by the profile of a job. */
 static int
-noise_factor(const struct job *job, int64_t epoch)
+profiled_batch(const struct job *job, int64_t epoch)
 {
-	int factor = 1;
-
-	for (size_t i = 0; i < sizeof growth / sizeof *growth; i++) {
-		if (growth[i].model != job->model ||
-		    growth[i].batch != job->first_batch ||
-		    growth[i].n_gpus != job->n_gpus)
-			continue;
-		for (int k = 0; k < 4 && growth[i].epochs[k]; k++)
-			if (epoch >= growth[i].epochs[k])
-				factor *= 2;
-	}
-	return factor;
+	return (int)batch_of_epoch(job->model, job->mode, (uint32_t)job->first_batch,
+				   (uint32_t)job->n_gpus, epoch, job->n_epochs);
 }
 
-/* Whether gradients change so much in an epoch that batches must be small. */
-static bool
-is_critical(const struct job *job, int64_t epoch)
-{
-	switch (job->model) {
-	case LM:
-		return epoch < 10;
-	case RECOMMENDATION:
-		return epoch < (job->first_batch <= 1024   ? 30
-				: job->first_batch == 2048 ? 40
-							   : 10);
-	case RESNET50:
-		return epoch % 30 < 10;
-	case RESNET18:
-		return epoch < (job->first_batch == 256 ? 20 : 10) ||
-		       (epoch >= 150 && epoch < 160) || (epoch >= 250 && epoch < 260);
-	default:
-		return true;
-	}
-}
-
-/* A job is ended after 1.5 times its expected duration. */
 static double
-limit_of(const struct job *job)
+epoch_s(const struct job *job, int batch)
 {
-	int64_t n = divide_up(job->n_steps, steps_of_epoch(job->model, job->batch));
+	return job->model->n_samples / (double)batch /
+	       find_speed(job->model, batch, job->n_gpus);
+}
+
+/* Duration of a job by its profile. */
+static double
+profiled_s(const struct job *job)
+{
 	double sum_s = 0;
 
-	for (int64_t epoch = 0; epoch < n; epoch++) {
-		bool is_late = (double)epoch > (double)n * 0.3;
-		bool is_critical_too =
-			is_critical(job, epoch) ||
-			(job->model == RECOMMENDATION &&
-			 ((epoch >= 60 && epoch < 70) || (epoch >= 80 && epoch < 90)));
-		int batch = job->batch;
-
-		if (job->is_gns)
-			batch *= noise_factor(job, epoch);
-		else if (job->is_accordion && is_late && !is_critical_too)
-			batch = models[job->model].max_batch;
-		sum_s += models[job->model].n_samples / (double)batch /
-			 find_speed(job->model, batch, job->n_gpus);
-	}
-	return floor(floor(sum_s) * 1.5);
+	for (int64_t epoch = 0; epoch < job->n_epochs; epoch++)
+		sum_s += epoch_s(job, profiled_batch(job, epoch));
+	return sum_s;
 }
 
 static void
@@ -263,25 +173,26 @@ read_jobs(void)
 	assert_int_equal(jobtrace_open(TRACE, JOBTRACE_SHOCKWAVE, &trace, &err), 0);
 	while (jobtrace_next(trace, &in, &err) > 0) {
 		struct job *job = &input.jobs[n++];
-		int model = 0;
 
 		assert_true(n <= N_JOBS);
-		while (model < N_MODELS && strcmp(models[model].name, in.model) != 0)
-			model++;
-		assert_true(model < N_MODELS);
 		*job = (struct job){
-			.model = (enum model)model,
-			.is_accordion = strcmp(in.mode, "accordion") == 0,
-			.is_gns = strcmp(in.mode, "gns") == 0,
+			.model = batch_model_find(in.model),
+			.mode = batch_mode_of(in.mode),
 			.batch = (int)in.batch,
 			.first_batch = (int)in.batch,
 			.n_gpus = (int)in.n_gpus,
 			.n_steps = (int64_t)in.iterations,
 			.submit_s = in.submit_s,
 		};
+		assert_non_null(job->model);
 		job->steps_s = find_speed(job->model, job->batch, job->n_gpus);
 		assert_true(job->steps_s > 0);
-		job->limit_s = limit_of(job);
+		job->n_epochs =
+			divide_up(job->n_steps, steps_of_epoch(job, job->batch));
+		job->profiled_s = profiled_s(job);
+		/* A job is ended after 1.5 times its expected duration. */
+		job->limit_s = floor(floor(job->profiled_s) * 1.5);
+		job->slowness = 1;
 	}
 	jobtrace_close(trace);
 	assert_int_equal(n, N_JOBS);
@@ -303,46 +214,45 @@ read_all(void **state)
 static void
 look_at_batch(struct job *job)
 {
-	int64_t epoch = divide_up(job->n_done, steps_of_epoch(job->model, job->batch));
+	int64_t epoch = divide_up(job->n_done, steps_of_epoch(job, job->batch));
+	int most = (int)job->model->max_batch, least = (int)job->model->min_batch;
+	bool is_critical =
+		batch_is_critical(job->model, (uint32_t)job->first_batch, epoch);
 
-	if (job->is_gns && job->batch != models[job->model].max_batch &&
-	    job->first_batch * noise_factor(job, epoch + 1) > job->batch)
+	if (job->mode == BATCH_GNS && job->batch != most &&
+	    profiled_batch(job, epoch + 1) > job->batch)
 		job->will_grow = true;
-	if (!job->is_accordion || job->model == TRANSFORMER)
+	if (job->mode != BATCH_ACCORDION)
 		return;
-	if (job->batch == job->first_batch && !is_critical(job, epoch)) {
-		if (job->batch != models[job->model].max_batch)
-			job->will_grow = true;
-	} else if (job->batch != job->first_batch && is_critical(job, epoch)) {
-		if (job->batch != models[job->model].min_batch)
-			job->will_shrink = true;
-	}
+	if (job->batch == job->first_batch && !is_critical && job->batch != most)
+		job->will_grow = true;
+	else if (job->batch != job->first_batch && is_critical && job->batch != least)
+		job->will_shrink = true;
 }
 
 /* Keeps the numbers of epochs, done and in all. */
 static void
 change_batch(struct job *job)
 {
-	enum model model = job->model;
-	int64_t was = steps_of_epoch(model, job->batch), is, n_epochs, n_steps;
+	int64_t was = steps_of_epoch(job, job->batch), is, n_epochs, n_steps;
 	int batch = job->batch * 2;
 
 	if (!job->will_grow && !job->will_shrink)
 		return;
-	if (job->is_accordion)
-		batch = job->will_grow ? models[model].max_batch : job->first_batch;
+	if (job->mode == BATCH_ACCORDION)
+		batch = job->will_grow ? (int)job->model->max_batch : job->first_batch;
 	job->will_grow = job->will_shrink = false;
-	if ((model != TRANSFORMER && job->first_batch == models[model].max_batch) ||
-	    !(find_speed(model, batch, job->n_gpus) > 0))
+	if (job->first_batch == (int)job->model->max_batch ||
+	    !(find_speed(job->model, batch, job->n_gpus) > 0))
 		return;
-	is = steps_of_epoch(model, batch);
+	is = steps_of_epoch(job, batch);
 	n_epochs = divide_up(job->n_steps, was);
 	n_steps = (int64_t)ceil((double)job->n_steps *
 				(1 / ((double)batch / job->batch)));
 	job->n_steps = divide_up(n_steps, is) == n_epochs ? n_steps : is * n_epochs;
 	job->n_done = divide_up(job->n_done, was) * is;
 	job->batch = batch;
-	job->steps_s = find_speed(model, batch, job->n_gpus);
+	job->steps_s = find_speed(job->model, batch, job->n_gpus);
 }
 
 /* ---- Rounds ---------------------------------------------------------------------- */
@@ -364,7 +274,9 @@ struct lab {
 	struct pol_plan plan;
 	struct running running[N_JOBS];
 	size_t n_running, n_arrived, n_done, n_rounds;
+	bool calibrates;            /* See calibrate(). */
 	double round_s, last_end_s; /* Of the last round; NAN: none. */
+	double plan_s;              /* CPU time of the longest decision. */
 };
 
 static int
@@ -399,6 +311,17 @@ take_out(struct lab *lab, uint32_t id)
 	policy_event(lab->policy, &lab->view, POL_DONE, &lab->seen[id]);
 }
 
+/* The measured speed counts for all rounds since the last measurement, run or not. */
+static void
+measure(const struct lab *lab, struct job *job, int64_t n_steps, double run_s)
+{
+	double steps_s = run_s > 0 ? (double)n_steps / run_s : 0;
+
+	job->n_measured += job->batch * steps_s * ROUND_S *
+			   ((double)lab->n_rounds - job->measured_at);
+	job->measured_at = (double)lab->n_rounds;
+}
+
 static void
 finish(struct lab *lab, const struct running *running)
 {
@@ -425,6 +348,7 @@ finish(struct lab *lab, const struct running *running)
 		job->n_done += n_steps;
 		is_done = job->n_done >= job->n_steps || job->run_s > job->limit_s;
 	}
+	measure(lab, job, n_steps, run_s);
 	change_batch(job);
 	see(lab, running->id);
 	if (is_done)
@@ -483,7 +407,10 @@ begin_round(struct lab *lab)
 {
 	const struct pol_plan *plan = &lab->plan;
 
+	clock_t start = clock();
+
 	policy_decide(lab->policy, &lab->view, &lab->plan, 1);
+	lab->plan_s = fmax(lab->plan_s, (double)(clock() - start) / CLOCKS_PER_SEC);
 	assert_null(pol_plan_why_not(plan, &lab->view));
 	for (uint32_t i = 0; i < lab->view.n_jobs; i++)
 		lab->seen[lab->ids[i]].n_pieces = lab->seen[lab->ids[i]].n_held_gpus =
@@ -513,14 +440,16 @@ begin_round(struct lab *lab)
 
 struct published {
 	const char *policy;
-	double mean_s, makespan_s;
-	double mean_off, makespan_off; /* Tolerances, relative. */
-	const char *set;               /* Parameters set in addition; NULL: none. */
-	bool counts_steps;             /* A speed is steps per second. */
+	double mean_s, makespan_s, rho;
+	double mean_off, makespan_off, rho_off; /* Tolerances, relative. */
+	const char *set;   /* Parameters set in addition; NULL: none. */
+	bool counts_steps; /* A speed is steps per second. */
 };
 
 struct outcome {
 	double mean_s, makespan_s;
+	double worst_rho; /* Largest finish-time fairness. */
+	double plan_s;    /* CPU time of the longest decision. */
 };
 
 static double
@@ -535,13 +464,80 @@ steps_a_second(void *ctx, const struct pol_job *job, uint32_t n_gpus, uint32_t n
 	return ((const struct lab *)ctx)->jobs[job->id].steps_s;
 }
 
+/* Adds epochs of a batch size. */
+static uint32_t
+regime_of(struct regimes *regimes, int *batches, const struct job *job, int batch)
+{
+	uint32_t i = 0;
+
+	while (i < regimes->n && batches[i] != batch)
+		i++;
+	if (i == regimes->n) {
+		assert_true(i < REGIMES_MAX);
+		batches[regimes->n++] = batch;
+		regimes->epoch_s[i] = epoch_s(job, batch);
+	}
+	return i;
+}
+
+/*
+ * The simulator of Shockwave corrects the profile of a job if the measured samples since
+ * time 0 differ by more than 40 % from those of the profile.
+ */
+static void
+calibrate(struct job *job)
+{
+	double range_s = ROUND_S * job->measured_at, until_s = 0, n = 0, last_s = 1;
+	double n_samples = job->model->n_samples;
+
+	for (int64_t epoch = 0; epoch < job->n_epochs; epoch++) {
+		last_s = epoch_s(job, profiled_batch(job, epoch));
+		if (until_s + last_s > range_s)
+			break;
+		until_s += last_s;
+		n += n_samples;
+	}
+	if (range_s > until_s)
+		n += n_samples * (range_s - until_s) / (last_s * job->slowness);
+	if (job->n_measured > 0 && n > 0 && fabs(job->n_measured - n) / n > 0.4)
+		job->slowness = n / job->n_measured;
+}
+
+/* What a job's profile says up to the present epoch, and which batch sizes it has. */
+static bool
+report_regimes(void *ctx, const struct pol_job *seen, struct regimes *ret_regimes)
+{
+	struct job *job = &((struct lab *)ctx)->jobs[seen->id];
+	int64_t now = job->n_done / steps_of_epoch(job, job->batch);
+	int batches[REGIMES_MAX];
+
+	*ret_regimes = (struct regimes){ .n_epochs = (double)job->n_epochs };
+	now = now < job->n_epochs ? now : job->n_epochs;
+	for (int64_t epoch = 0; epoch < job->n_epochs; epoch++) {
+		uint32_t i = regime_of(ret_regimes, batches, job,
+				       profiled_batch(job, epoch));
+
+		ret_regimes->n_done[i] += epoch < now;
+		if (epoch <= now)
+			ret_regimes->now = i;
+	}
+	if (((const struct lab *)ctx)->calibrates)
+		calibrate(job);
+	for (uint32_t i = 0; i < ret_regimes->n; i++)
+		ret_regimes->epoch_s[i] *= job->slowness;
+	return true;
+}
+
 static struct outcome
-replay(const struct published *want)
+replay(const struct published *want, bool calibrates)
 {
 	const char *const sets[] = { "deficit.initial_credit_s=60",
 				     "deficit.hold_new_jobs=1", want->set };
+	bool is_own = strcmp(want->policy, "shockwave") == 0; /* It has no deficits. */
 	const struct policy_opts opts = { .sets = sets,
-					  .n_sets = want->set ? 3 : 2,
+					  .n_sets = is_own      ? 0
+						    : want->set ? 3
+								: 2,
 					  .round_s = NAN,
 					  .restart_s = NAN,
 					  .seed = 1 };
@@ -550,10 +546,12 @@ replay(const struct published *want)
 	struct err err = { 0 };
 
 	lab = (struct lab){ .view = { .cluster = &cluster, .n_ids = N_JOBS },
+			    .calibrates = calibrates,
 			    .last_end_s = NAN };
 	memcpy(lab.jobs, input.jobs, sizeof lab.jobs);
 	lab.view.ids = lab.ids;
 	lab.view.jobs = lab.seen;
+	lab.view.report = (struct pol_report){ .ctx = &lab, .regimes = report_regimes };
 	if (want->counts_steps)
 		lab.view.speed =
 			(struct pol_speed){ .ctx = &lab, .speed = steps_a_second };
@@ -566,8 +564,15 @@ replay(const struct published *want)
 		if (lab.view.n_jobs)
 			begin_round(&lab);
 	}
-	for (size_t i = 0; i < N_JOBS; i++)
-		outcome.mean_s += (lab.jobs[i].end_s - lab.jobs[i].submit_s) / N_JOBS;
+	for (size_t i = 0; i < N_JOBS; i++) {
+		const struct job *job = &lab.jobs[i];
+		double jct_s = job->end_s - job->submit_s;
+
+		outcome.mean_s += jct_s / N_JOBS;
+		outcome.worst_rho = fmax(outcome.worst_rho,
+					 jct_s / (job->profiled_s * N_JOBS / N_GPUS));
+	}
+	outcome.plan_s = lab.plan_s;
 	outcome.makespan_s = lab.view.now_s;
 	policy_free(lab.policy);
 	pol_plan_fini(&lab.plan);
@@ -588,40 +593,140 @@ skip_without_data(void)
  * program, it has many optima, and the simulator took another one.
  */
 static const struct published published[] = {
-	{ "gandiva-fair", 12574.272467530895, 32367.434395330914, 1e-9, 1e-9, NULL,
-	  false },
-	{ "gavel-max-min", 11274.11699328137, 33207.66301239685, 0.02, 0.02, NULL,
-	  false },
-	{ "gavel-ftf", 11301.976669591379, 31928.738767753155, 0.06, 0.06, NULL,
-	  false },
-	{ "gavel-makespan", 19806.727988584385, 24204.81630868378, 0.03, 0.03, NULL,
-	  false },
-	{ "gavel-throughput", 9654.699760876134, 31909.030927449847, 0.01, 0.03, NULL,
-	  true },
-	{ "allox", 9926.30656827876, 32488.621148396294, 0.005, 0.005,
+	{ "gandiva-fair", 12574.272467530895, 32367.434395330914, 1.854, 1e-9, 1e-9,
+	  0.001, NULL, false },
+	{ "gavel-max-min", 11274.11699328137, 33207.66301239685, 2.947, 0.02, 0.02,
+	  0.01, NULL, false },
+	{ "gavel-ftf", 11301.976669591379, 31928.738767753155, 3.438, 0.06, 0.06, 0.16,
+	  NULL, false },
+	{ "gavel-makespan", 19806.727988584385, 24204.81630868378, 7.741, 0.03, 0.03,
+	  0.1, NULL, false },
+	{ "gavel-throughput", 9654.699760876134, 31909.030927449847, 4.976, 0.01, 0.03,
+	  0.03, NULL, true },
+	{ "allox", 9926.30656827876, 32488.621148396294, 4.964, 0.005, 0.005, 0.001,
 	  "assigned.oldest_frac=0.2", false },
-	/* A new run of the same simulator, mean only: another SciPy's ties. */
-	{ "allox", 9972.915, 32488.621148396294, 1e-7, 0.005,
-	  "assigned.oldest_frac=0.2", false },
+	{ "shockwave", 9958.486117514658, 24197.42350629904, 1.784, 0.05, 0.05, 0.1,
+	  NULL, false },
 };
+#define N_PUBLISHED (sizeof published / sizeof *published)
+
+/* A new run of the same simulator, mean only: another SciPy's ties. */
+static const double allox_again_s = 9972.915;
+
+static struct outcome outcomes[N_PUBLISHED];
 
 static void
 results_are_as_published(void **state)
 {
 	(void)state;
 	skip_without_data();
-	for (size_t i = 0; i < sizeof published / sizeof *published; i++) {
+	for (size_t i = 0; i < N_PUBLISHED; i++) {
 		const struct published *want = &published[i];
-		struct outcome got = replay(want);
+		struct outcome got = outcomes[i] = replay(want, true);
 
-		print_message("%s: mean %.12g (%+.3f %%), makespan %.12g (%+.3f %%)\n",
+		print_message("%s: mean %.12g (%+.3f %%), makespan %.12g (%+.3f %%), "
+			      "worst rho %.3f (%+.1f %%)\n",
 			      want->policy, got.mean_s,
 			      100 * (got.mean_s / want->mean_s - 1), got.makespan_s,
-			      100 * (got.makespan_s / want->makespan_s - 1));
+			      100 * (got.makespan_s / want->makespan_s - 1),
+			      got.worst_rho, 100 * (got.worst_rho / want->rho - 1));
 		assert_near(got.mean_s, want->mean_s, want->mean_off * want->mean_s);
 		assert_near(got.makespan_s, want->makespan_s,
 			    want->makespan_off * want->makespan_s);
+		assert_near(got.worst_rho, want->rho, want->rho_off * want->rho);
+		if (strcmp(want->policy, "allox") == 0)
+			assert_near(got.mean_s, allox_again_s, 1e-7 * allox_again_s);
+		assert_true(got.plan_s < 1);
 	}
+}
+
+/* Pairs of policies whose order differs from the published one. */
+static int
+count_swapped(double (*got)(const struct outcome *), double (*want)(size_t i))
+{
+	int n = 0;
+
+	for (size_t i = 0; i < N_PUBLISHED; i++)
+		for (size_t k = 0; k < i; k++)
+			n += (got(&outcomes[i]) < got(&outcomes[k])) !=
+			     (want(i) < want(k));
+	return n;
+}
+
+static double
+mean_of(const struct outcome *it)
+{
+	return it->mean_s;
+}
+
+static double
+makespan_of(const struct outcome *it)
+{
+	return it->makespan_s;
+}
+
+static double
+rho_of(const struct outcome *it)
+{
+	return it->worst_rho;
+}
+
+static double
+published_mean(size_t i)
+{
+	return published[i].mean_s;
+}
+
+static double
+published_makespan(size_t i)
+{
+	return published[i].makespan_s;
+}
+
+static double
+published_rho(size_t i)
+{
+	return published[i].rho;
+}
+
+/*
+ * Of 21 pairs.  Our optimum of gavel-ftf is another one: its makespan is longer than
+ * those of gandiva-fair and allox, and its worst rho better than that of gavel-max-min.
+ * The published rho of allox and gavel-throughput differ by 0.2 %.
+ */
+static void
+rankings_are_nearly_as_published(void **state)
+{
+	int n_mean, n_makespan, n_rho;
+
+	(void)state;
+	skip_without_data();
+	n_mean = count_swapped(mean_of, published_mean);
+	n_makespan = count_swapped(makespan_of, published_makespan);
+	n_rho = count_swapped(rho_of, published_rho);
+	print_message("pairs of 21 in another order than published: %d by mean, %d by "
+		      "makespan, %d by worst rho\n",
+		      n_mean, n_makespan, n_rho);
+	assert_int_equal(n_mean, 0);
+	assert_true(n_makespan <= 2);
+	assert_true(n_rho <= 2);
+}
+
+/* The correction of profiles doubles the expected duration of some jobs, which then wait. */
+static void
+shockwave_is_fairer_with_exact_profiles(void **state)
+{
+	static const struct published shockwave = { .policy = "shockwave" };
+	struct outcome got;
+
+	(void)state;
+	skip_without_data();
+	got = replay(&shockwave, false);
+	print_message("shockwave, exact profiles: mean %.1f s, makespan %.1f s, worst "
+		      "rho %.3f\n",
+		      got.mean_s, got.makespan_s, got.worst_rho);
+	assert_true(got.worst_rho < 1.2);
+	assert_true(got.makespan_s < 24197);
 }
 
 int
@@ -629,6 +734,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(results_are_as_published),
+		cmocka_unit_test(rankings_are_nearly_as_published),
+		cmocka_unit_test(shockwave_is_fairer_with_exact_profiles),
 	};
 
 	return cmocka_run_group_tests(tests, read_all, NULL);

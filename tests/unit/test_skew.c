@@ -19,7 +19,13 @@
 #define N_JOBS  60
 
 static const uint32_t gpus[N_NODES] = { 4, 8, 4, 8 }, zeros[N_NODES];
-static const struct pol_cluster cluster = { N_NODES, 1, 1, gpus, zeros, zeros, 24 };
+static const struct pol_cluster cluster = { .n_nodes = N_NODES,
+					    .n_racks = 1,
+					    .n_types = 1,
+					    .n_gpus = gpus,
+					    .rack_of = zeros,
+					    .type_of = zeros,
+					    .n_all_gpus = 24 };
 
 /* The place of a job with this skew, as "0:1 3:2"; "" if it waits. */
 static const char *

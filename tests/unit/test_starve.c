@@ -13,8 +13,20 @@
 #define MAX_JOBS 40
 
 static const uint32_t gpus[2] = { 4, 4 }, zeros[2];
-static const struct pol_cluster one = { 1, 1, 1, gpus, zeros, zeros, 4 };
-static const struct pol_cluster two = { 2, 1, 1, gpus, zeros, zeros, 8 };
+static const struct pol_cluster one = { .n_nodes = 1,
+					.n_racks = 1,
+					.n_types = 1,
+					.n_gpus = gpus,
+					.rack_of = zeros,
+					.type_of = zeros,
+					.n_all_gpus = 4 };
+static const struct pol_cluster two = { .n_nodes = 2,
+					.n_racks = 1,
+					.n_types = 1,
+					.n_gpus = gpus,
+					.rack_of = zeros,
+					.type_of = zeros,
+					.n_all_gpus = 8 };
 
 /* The observed values of a run. */
 struct seen {

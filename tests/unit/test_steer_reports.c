@@ -7,6 +7,7 @@
 
 #include "lib/base/rng.h"
 #include "scheduler/core/control/steer.h"
+#include "scheduler/core/control/steer_sim.h"
 #include "scheduler/core/profile/profile.h"
 #include "tests/unit/test.h"
 
@@ -507,10 +508,44 @@ jobs_come_and_go_by_the_hundred(void **state)
 	steer_free(steer);
 }
 
+static void
+keep_report(void *ctx, uint32_t job, const struct steer_report *report)
+{
+	(void)job;
+	*(struct steer_report *)ctx = *report;
+}
+
+/* Flows come in the order of their ends; those at the same time count once. */
+static void
+flows_that_overlap_count_once(void **state)
+{
+	static const double flows_ms[][2] = { { 1, 2 },   { 4, 5 },    { 6, 7 },
+					      { 4.5, 9 }, { 9, 10 },   { 14, 15 },
+					      { 12, 16 }, { 15.5, 17 } };
+	struct steer_report report = { 0 };
+	const struct steer_sim_opts opts = { .on_report = keep_report, .ctx = &report };
+	struct steer_sim *sim = steer_sim_new(&opts);
+
+	(void)state;
+	steer_sim_add(sim, 0, 3, NULL);
+	assert_near(steer_sim_wait_ns(sim, 0, 0, 3, 0), 0, 0);
+	for (size_t i = 0; i < sizeof flows_ms / sizeof *flows_ms; i++)
+		steer_sim_on_flows(sim, 0, (uint32_t)i, flows_ms[i][0] * MS,
+				   flows_ms[i][1] * MS);
+	/* 1 to 2, 4 to 10, 12 to 17 ms. */
+	assert_near(steer_sim_wait_ns(sim, 0, 1, 3, 100.0 * MS), 0, 0);
+	assert_int_equal(report.comm_ns, 12 * MS);
+	steer_sim_on_flows(sim, 0, 3, 101.0 * MS, 103.0 * MS);
+	assert_near(steer_sim_wait_ns(sim, 0, 2, 3, 200.0 * MS), 0, 0);
+	assert_int_equal(report.comm_ns, 2 * MS);
+	steer_sim_free(sim);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(flows_that_overlap_count_once),
 		cmocka_unit_test(a_clock_that_is_set_back_holds_up_no_orders),
 		cmocka_unit_test(reports_that_come_twice_change_nothing),
 		cmocka_unit_test(edges_that_are_given_again_change_nothing),

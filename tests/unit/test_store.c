@@ -69,41 +69,6 @@ reading_can_be_ended_and_is_bounded(void **state)
 	store_close(store);
 }
 
-static void
-what_is_out_of_date_goes_a_little_at_a_time(void **state)
-{
-	struct store_opts opts = { .keep_us = { 100 * S, 1000 * S, 10000 * S } };
-	struct store *store = opened_with(&opts);
-	int64_t now_us = T0 + 600 * S;
-	struct err err = { 0 };
-	int dropped, rounds = 0, all = 0;
-
-	(void)state;
-	for (int i = 0; i < 600; i++)
-		add(store, "a>b", "", T0 + i * S, 10, 1);
-	store_put(store, STORE_ADVICE, "1", T0 - 100 * 86400 * S, "{}");
-	while ((dropped = store_tidy(store, now_us, 64, &err)) > 0) {
-		assert_true(dropped <= 64);
-		all += dropped;
-		rounds++;
-	}
-	assert_int_equal(dropped, 0);
-	assert_int_equal(all, 500 + 2); /* The advice and its history. */
-	assert_int_equal(rounds, 8);
-	/* A coarser grain still has what the finest grain has dropped. */
-	assert_int_equal(read_of(store, "a>b", "", T0 + 500 * S, now_us, S).n, 100);
-	assert_int_equal(read_of(store, "a>b", "", T0, now_us, S).grain, STORE_10S);
-	assert_int_equal(read_of(store, "a>b", "", T0, now_us, S).bytes, 6000);
-	/* Long after, everything is gone, including the names. */
-	while ((dropped = store_tidy(store, now_us + 200 * 86400 * S, 10000, &err)) > 0)
-		;
-	assert_int_equal(dropped, 0);
-	assert_int_equal(read_of(store, "a>b", "", T0, now_us, S).n, 0);
-	add(store, "a>b", "", now_us, 7, 1);
-	assert_int_equal(read_of(store, "a>b", "", now_us, now_us + S, S).bytes, 7);
-	store_close(store);
-}
-
 static int64_t
 count_of(const char *table)
 {
@@ -120,6 +85,102 @@ count_of(const char *table)
 	sqlite3_finalize(count);
 	sqlite3_close(db);
 	return n;
+}
+
+/* Tidies with at most 'n_max' rows a step until nothing is left; returns the steps. */
+static int
+tidy(struct store *store, int64_t now_us, size_t n_max)
+{
+	struct err err = { 0 };
+	size_t n;
+	int steps = 0;
+
+	while ((n = store_tidy(store, now_us, n_max)) > 0) {
+		assert_true(n <= n_max);
+		steps++;
+	}
+	assert_int_equal(store_commit(store, &err), 0);
+	return steps;
+}
+
+static void
+what_is_out_of_date_goes_a_little_at_a_time(void **state)
+{
+	struct store_opts opts = { .keep_us = { 100 * S, 1000 * S, 10000 * S } };
+	struct store *store = opened_with(&opts);
+	int64_t now_us = T0 + 600 * S;
+
+	(void)state;
+	for (int i = 0; i < 600; i++)
+		add(store, "a>b", "", T0 + i * S, 10, 1);
+	store_put(store, STORE_ADVICE, "1", T0 - 100 * 86400 * S, "{}");
+	/* 500 samples and a line of history; then the sweep, of a document and two names. */
+	assert_int_equal(tidy(store, now_us, 64), (500 + 1 + 63) / 64 + 1);
+	assert_int_equal(count_of("sample_1s"), 100);
+	assert_int_equal(count_of("sample_10s"), 60);
+	assert_int_equal(count_of("history"), 0);
+	assert_int_equal(count_of("document"), 0);
+	/* A coarser grain still has what the finest grain has dropped. */
+	assert_int_equal(read_of(store, "a>b", "", T0 + 500 * S, now_us, S).n, 100);
+	assert_int_equal(read_of(store, "a>b", "", T0, now_us, S).grain, STORE_10S);
+	assert_int_equal(read_of(store, "a>b", "", T0, now_us, S).bytes, 6000);
+	/* Long after, everything is gone, including the names. */
+	tidy(store, now_us + 200 * 86400 * S, 10000);
+	assert_int_equal(count_of("name"), 0);
+	assert_int_equal(read_of(store, "a>b", "", T0, now_us, S).n, 0);
+	add(store, "a>b", "", now_us, 7, 1);
+	assert_int_equal(read_of(store, "a>b", "", now_us, now_us + S, S).bytes, 7);
+	store_close(store);
+}
+
+/* Hours later a step still looks at few of them, and the last one is found. */
+static void
+many_documents_and_names_are_swept_in_steps(void **state)
+{
+	struct store *store = opened_with(NULL);
+	char name[16];
+
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		int64_t at_us = i % 2 ? T0 : T0 + 100 * 86400 * S;
+
+		snprintf(name, sizeof name, "%d", i);
+		store_put(store, i % 4 < 2 ? STORE_PROFILE : STORE_CHANGE, name, at_us,
+			  "{}");
+		add(store, "a>b", name, at_us, 10, 1);
+	}
+	/* The old half: 500 samples of each grain; 2001 documents and names. */
+	assert_int_equal(tidy(store, T0 + 93 * 86400 * S, 100), 15 + 2001 / 64 + 1);
+	assert_int_equal(count_of("document"), 1000 - 250);
+	assert_int_equal(count_of("name"), 501);
+	/* The next sweep is an hour later. */
+	assert_int_equal(tidy(store, T0 + 93 * 86400 * S + 1800 * S, 100), 0);
+	assert_int_equal(tidy(store, T0 + 93 * 86400 * S + 3600 * S, 100),
+			 1251 / 64 + 1);
+	store_close(store);
+}
+
+static void
+other_limits_apply_from_the_next_step_on(void **state)
+{
+	const struct store_opts shorter = { .keep_us = { 10 * S, 100 * S, 86400 * S },
+					    .keep_advice_us = 86400 * S };
+	struct store *store = opened_with(NULL);
+
+	(void)state;
+	for (int i = 0; i < 300; i++)
+		add(store, "a>b", "", T0 + i * S, 10, 1);
+	store_put(store, STORE_ADVICE, "1", T0 - 2 * 86400 * S, "{}");
+	tidy(store, T0 + 300 * S, 64);
+	assert_int_equal(count_of("sample_1s"), 300);
+	assert_int_equal(count_of("history"), 1);
+	store_set_opts(store, &shorter);
+	tidy(store, T0 + 300 * S, 64);
+	assert_int_equal(count_of("sample_1s"), 10);
+	assert_int_equal(count_of("sample_10s"), 10);
+	assert_int_equal(count_of("sample_5min"), 1);
+	assert_int_equal(count_of("history"), 0);
+	store_close(store);
 }
 
 static bool
@@ -149,7 +210,7 @@ what_is_kept_does_not_grow_with_jobs_that_are_gone(void **state)
 		snprintf(job, sizeof job, "%lld", (long long)day);
 		add(store, "a>b", job, at_us, 10, 1);
 		store_put(store, STORE_PROFILE, job, at_us, "{}");
-		assert_true(store_tidy(store, at_us, 1000, &err) >= 0);
+		tidy(store, at_us, 1000);
 	}
 	assert_true(count_of("name") < 96);
 	assert_true(count_of("document") > 89 && count_of("document") < 93);
@@ -170,11 +231,55 @@ a_file_that_is_too_large_loses_its_finest_grain_first(void **state)
 	(void)state;
 	for (int i = 0; i < 100; i++)
 		add(store, "a>b", "", T0 + i * S, 10, 1);
+	for (int i = 0; i < 10; i++)
+		store_put(store, STORE_ADVICE, "1", T0 + i * S, "{}");
 	assert_int_equal(store_commit(store, &err), 0);
-	assert_int_equal(store_tidy(store, T0 + 100 * S, 1000, &err), 100);
+	assert_int_equal(store_tidy(store, T0 + 100 * S, 100), 100);
+	assert_int_equal(count_of("sample_1s"), 100); /* Until the commit. */
+	assert_int_equal(store_commit(store, &err), 0);
+	assert_int_equal(count_of("sample_1s"), 0);
 	assert_int_equal(read_of(store, "a>b", "", T0, T0 + 100 * S, S).grain,
 			 STORE_10S);
+	/* Then coarser ones, and then history, the oldest first; documents stay. */
+	assert_int_equal(store_tidy(store, T0 + 100 * S, 10), 10);
+	assert_int_equal(store_tidy(store, T0 + 100 * S, 1), 1);
+	assert_int_equal(store_tidy(store, T0 + 100 * S, 4), 4);
+	assert_int_equal(store_commit(store, &err), 0);
+	assert_int_equal(count_of("sample_10s"), 0);
+	assert_int_equal(count_of("sample_5min"), 0);
+	assert_int_equal(count_of("history"), 6);
+	tidy(store, T0 + 100 * S, 4);
+	assert_int_equal(count_of("history"), 0);
+	assert_int_equal(count_of("document"), 1);
 	assert_true(store_bytes(store) > 0);
+	store_close(store);
+}
+
+/* As much as the daemon writes in a second, and is allowed to delete. */
+static void
+a_store_stays_within_its_size_however_long_it_runs(void **state)
+{
+	struct store_opts opts = { .max_bytes = 1 << 20 };
+	struct store *store = opened_with(&opts);
+	struct err err = { 0 };
+	int64_t largest = 0;
+
+	(void)state;
+	for (int second = 0; second < 120; second++) {
+		for (int link = 0; link < 1000; link++) {
+			char name[16];
+
+			snprintf(name, sizeof name, "%d>x", link);
+			add(store, name, "", T0 + second * S, 10, 1);
+		}
+		for (int step = 0; step < 5; step++)
+			store_tidy(store, T0 + second * S, 250);
+		assert_int_equal(store_commit(store, &err), 0);
+		if (store_bytes(store) > largest)
+			largest = store_bytes(store);
+	}
+	assert_true(count_of("sample_1s") < 60000);
+	assert_in_range(largest, opts.max_bytes / 2, 2 * opts.max_bytes);
 	store_close(store);
 }
 
@@ -319,6 +424,9 @@ main(void)
 		STORE_TEST(samples_add_up_in_every_grain),
 		STORE_TEST(reading_can_be_ended_and_is_bounded),
 		STORE_TEST(what_is_out_of_date_goes_a_little_at_a_time),
+		STORE_TEST(many_documents_and_names_are_swept_in_steps),
+		STORE_TEST(other_limits_apply_from_the_next_step_on),
+		STORE_TEST(a_store_stays_within_its_size_however_long_it_runs),
 		STORE_TEST(what_is_kept_does_not_grow_with_jobs_that_are_gone),
 		STORE_TEST(a_file_that_is_too_large_loses_its_finest_grain_first),
 		STORE_TEST(documents_are_replaced_and_their_history_is_kept),

@@ -117,16 +117,40 @@ files_of_others_and_of_later_versions_are_refused(void **state)
 	assert_null(store);
 }
 
+/* Started by hand, without the unit that makes /var/lib/antiphase. */
 static void
-a_directory_that_is_not_there_is_said(void **state)
+its_directory_is_made_and_closed_to_others(void **state)
+{
+	const mode_t mask = umask(022);
+	struct store *store = NULL;
+	struct err err = { 0 };
+	char inner[200];
+	struct stat stat_of;
+
+	(void)state;
+	snprintf(inner, sizeof inner, "%s/antiphase/history.db", directory);
+	if (store_open(inner, NULL, &store, &err) < 0)
+		fail_msg("%s", err.text);
+	store_close(store);
+	umask(mask);
+	*strrchr(inner, '/') = '\0';
+	assert_int_equal(stat(inner, &stat_of), 0);
+	assert_int_equal(stat_of.st_mode & 07777, 0750);
+}
+
+/* What is above it is not made: the path may have a mistake. */
+static void
+a_directory_that_cannot_be_made_is_said(void **state)
 {
 	struct store *store = NULL;
 	struct err err = { 0 };
+	char inner[200];
 
 	(void)state;
-	assert_int_equal(store_open("/nonexistent/history.db", NULL, &store, &err),
-			 -ENOENT);
-	assert_non_null(strstr(err.text, "directory"));
+	snprintf(inner, sizeof inner, "%s/a/b/history.db", directory);
+	assert_int_equal(store_open(inner, NULL, &store, &err), -ENOENT);
+	assert_non_null(strstr(err.text, "cannot make the directory"));
+	assert_null(store);
 }
 
 static void
@@ -241,7 +265,8 @@ one_that_cannot_be_moved_aside_is_said_until_it_can(void **state)
 	for (int i = 0; i < 3; i++) {
 		add(store, "a>b", "", T0, 3, 1);
 		store_put(store, STORE_ADVICE, "job", T0, "{}");
-		assert_true(store_tidy(store, T0, 100, &err) < 0);
+		assert_int_equal(store_tidy(store, T0, 100), 0);
+		assert_true(store_commit(store, &err) < 0);
 		assert_non_null(strstr(err.text, "cannot move it aside"));
 		assert_int_equal(store_bytes(store), 0);
 	}
@@ -399,7 +424,8 @@ main(void)
 		STORE_TEST(a_row_without_text_is_read_as_empty),
 		STORE_TEST(reading_a_kind_does_not_read_the_others),
 		STORE_TEST(files_of_others_and_of_later_versions_are_refused),
-		STORE_TEST(a_directory_that_is_not_there_is_said),
+		STORE_TEST(its_directory_is_made_and_closed_to_others),
+		STORE_TEST(a_directory_that_cannot_be_made_is_said),
 		STORE_TEST(a_damaged_file_is_moved_aside_and_begun_anew),
 		STORE_TEST(a_file_of_text_is_moved_aside_too),
 		STORE_TEST(one_that_cannot_be_moved_aside_is_said_until_it_can),

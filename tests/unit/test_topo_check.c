@@ -232,6 +232,197 @@ leaves_of_another_kind_are_no_parallel_fault(void **state)
 	topo_unref(whole);
 }
 
+/* A copy of 'topo' in which the links 'a' and 'b' have their 'to' ends swapped. */
+static struct topo *
+swapped(const struct topo *topo, uint32_t a, uint32_t b)
+{
+	struct topo_builder *builder = topo_builder_new("swapped");
+	uint32_t id;
+
+	for (uint32_t i = 0; i < topo_n_nodes(topo); i++) {
+		const struct topo_node *node = topo_node(topo, i);
+
+		if (node->kind == TOPO_HOST)
+			topo_builder_host(builder, node->name, node->n_slots, &id);
+		else
+			topo_builder_switch(builder, node->name, node->tier, &id);
+	}
+	for (uint32_t i = 0; i < topo_n_links(topo); i++) {
+		const struct topo_link *link = topo_link(topo, i), *end = link;
+
+		if (topo_node(topo, link->from)->tier > topo_node(topo, link->to)->tier)
+			continue;
+		if (i == a || i == b)
+			end = topo_link(topo, i == a ? b : a);
+		assert_int_equal(topo_builder_cable(builder, link->from,
+						    link->from_port, end->to,
+						    end->to_port, link->capacity_bps,
+						    link->capacity_bps),
+				 0);
+	}
+	return topo_builder_finish(builder);
+}
+
+static size_t
+count_kind(const struct topo_faults *faults, enum topo_fault_kind kind)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < faults->list.n; i++)
+		n += faults->list.items[i].kind == kind;
+	return n;
+}
+
+/* Each two uplinks of two leaves to two spines, in fabrics of several shapes. */
+static void
+any_two_uplinks_that_are_swapped_are_named(void **state)
+{
+	static const char *const fabrics[] = {
+		"leaf-spine --leaves 3 --hosts-per-leaf 1 --spines 2",
+		"leaf-spine --leaves 4 --hosts-per-leaf 2 --spines 2",
+		"leaf-spine --leaves 5 --hosts-per-leaf 2 --spines 3 --parallel 2",
+		"three-tier --pods 1 --access-per-pod 4 --hosts-per-access 2 --agg-per-pod 3",
+	};
+
+	(void)state;
+	for (size_t f = 0; f < sizeof fabrics / sizeof *fabrics; f++) {
+		struct topo *whole = make(fabrics[f]);
+		size_t n_tried = 0;
+
+		for (uint32_t i = 0; i < topo_n_links(whole); i++) {
+			for (uint32_t j = i + 1; j < topo_n_links(whole); j++) {
+				const struct topo_link *a = topo_link(whole, i);
+				const struct topo_link *b = topo_link(whole, j);
+				struct strbuf text = STRBUF_EMPTY;
+				struct topo_faults faults;
+				struct topo *topo;
+
+				if (topo_node(whole, a->from)->tier != 1 ||
+				    topo_node(whole, b->from)->tier != 1 ||
+				    topo_node(whole, a->to)->tier != 2 ||
+				    topo_node(whole, b->to)->tier != 2 ||
+				    a->from == b->from || a->to == b->to)
+					continue;
+				topo = swapped(whole, i, j);
+				faults = check(topo);
+				strbuf_printf(
+					&text,
+					"%s:%s>%s:%s and %s:%s>%s:%s are probably "
+					"swapped",
+					topo_node(whole, a->from)->name, a->from_port,
+					topo_node(whole, b->to)->name, b->to_port,
+					topo_node(whole, b->from)->name, b->from_port,
+					topo_node(whole, a->to)->name, a->to_port);
+				if (!is_named(&faults, TOPO_FAULT_CROSSED, text.text))
+					fail_msg("%s: not told: %s", fabrics[f],
+						 text.text);
+				assert_int_equal(
+					count_kind(&faults, TOPO_FAULT_CROSSED), 1);
+				n_tried++;
+				strbuf_free(&text);
+				topo_faults_fini(&faults);
+				topo_unref(topo);
+			}
+		}
+		assert_true(n_tried >= 6);
+		topo_unref(whole);
+	}
+}
+
+static void
+a_host_s_cable_that_was_swapped_with_an_uplink_is_named(void **state)
+{
+	struct topo *whole =
+		make("leaf-spine --leaves 4 --hosts-per-leaf 2 --spines 2");
+	struct topo *topo = swapped(whole, topo_find_link(whole, "h0:p0>leaf0:p0"),
+				    topo_find_link(whole, "leaf1:p2>spine0:p1"));
+	struct topo_faults faults = check(topo);
+
+	(void)state;
+	assert_true(is_named(&faults, TOPO_FAULT_CROSSED,
+			     "h0:p0>spine0:p1 and leaf1:p2>leaf0:p0 are probably"));
+	assert_int_equal(count_kind(&faults, TOPO_FAULT_CROSSED), 1);
+	topo_faults_fini(&faults);
+	topo_unref(topo);
+	topo_unref(whole);
+}
+
+/* Leaves whose hosts are at these rates, in Gb/s; 0 ends. */
+static struct topo_faults
+check_rates(const double (*gbps)[4], size_t n_leaves)
+{
+	struct topo_builder *b = topo_builder_new("rates");
+	struct topo_faults faults;
+	struct topo *topo;
+	uint32_t spine, leaf, host;
+	char name[16];
+
+	topo_builder_switch(b, "spine", 2, &spine);
+	for (size_t i = 0; i < n_leaves; i++) {
+		snprintf(name, sizeof name, "leaf%zu", i);
+		topo_builder_switch(b, name, 1, &leaf);
+		topo_builder_cable(b, leaf, "up", spine, name, 400e9, 400e9);
+		for (size_t j = 0; j < 4 && gbps[i][j] > 0; j++) {
+			snprintf(name, sizeof name, "h%zu-%zu", i, j);
+			topo_builder_host(b, name, 1, &host);
+			topo_builder_cable(b, host, "p", leaf, name, gbps[i][j] * 1e9,
+					   gbps[i][j] * 1e9);
+		}
+	}
+	topo = topo_builder_finish(b);
+	faults = check(topo);
+	topo_unref(topo);
+	return faults;
+}
+
+static void
+a_host_unlike_others_at_its_leaf_is_named(void **state)
+{
+	static const double slow[][4] = { { 100, 25, 100 }, { 100, 100, 100, 200 } };
+	static const double pairs[][4] = { { 100, 10 }, { 100, 100 }, { 10 } };
+	struct topo_faults faults = check_rates(slow, 2);
+
+	(void)state;
+	assert_int_equal(faults.list.n, 2);
+	assert_int_equal(faults.list.items[0].kind, TOPO_FAULT_RATE);
+	assert_string_equal(faults.list.items[0].text,
+			    "h0-1:p>leaf0:h0-1 has 25 Gb/s, but most hosts of leaf0 "
+			    "have 100 Gb/s");
+	assert_string_equal(faults.list.items[1].text,
+			    "h1-3:p>leaf1:h1-3 has 200 Gb/s, but most hosts of leaf1 "
+			    "have 100 Gb/s");
+	topo_faults_fini(&faults);
+	/* Where the leaf has no rate of its own, less than half of the fabric's. */
+	faults = check_rates(pairs, 3);
+	assert_int_equal(faults.list.n, 2);
+	assert_string_equal(
+		faults.list.items[0].text,
+		"h0-1:p>leaf0:h0-1 has 10 Gb/s, but most hosts in the fabric "
+		"have 100 Gb/s");
+	assert_string_equal(
+		faults.list.items[1].text,
+		"h2-0:p>leaf2:h2-0 has 10 Gb/s, but most hosts in the fabric "
+		"have 100 Gb/s");
+	topo_faults_fini(&faults);
+}
+
+static void
+leaves_with_hosts_of_another_rate_are_no_fault(void **state)
+{
+	static const double kinds[][4] = {
+		{ 100, 100, 100 }, { 25, 25 }, { 100, 100 }, { 100, 100 }, { 50 },
+	};
+	static const double all_differ[][4] = { { 10, 100 }, { 25 } };
+	struct topo_faults faults = check_rates(kinds, 5);
+
+	(void)state;
+	assert_int_equal(faults.list.n, 0);
+	topo_faults_fini(&faults);
+	faults = check_rates(all_differ, 2);
+	assert_int_equal(faults.list.n, 0);
+	topo_faults_fini(&faults);
+}
+
 static void
 hosts_without_any_switch_cannot_reach_each_other(void **state)
 {
@@ -267,6 +458,11 @@ main(void)
 		cmocka_unit_test(a_host_that_only_sends_is_the_one_at_fault),
 		cmocka_unit_test(a_missing_parallel_cable_is_named_with_its_switches),
 		cmocka_unit_test(leaves_of_another_kind_are_no_parallel_fault),
+		cmocka_unit_test(any_two_uplinks_that_are_swapped_are_named),
+		cmocka_unit_test(
+			a_host_s_cable_that_was_swapped_with_an_uplink_is_named),
+		cmocka_unit_test(a_host_unlike_others_at_its_leaf_is_named),
+		cmocka_unit_test(leaves_with_hosts_of_another_rate_are_no_fault),
 		cmocka_unit_test(hosts_without_any_switch_cannot_reach_each_other),
 	};
 

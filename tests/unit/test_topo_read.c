@@ -209,13 +209,14 @@ bad_json_is_refused_with_its_line(void **state)
 		       "'antiphase.topology/1'");
 	assert_refused(
 		"hello", 0,
-		"unknown format of a fabric; expected our JSON, Slurm's topology.conf, "
-		"the text of ibnetdiscover, what topograph writes, or Nodes or "
-		"HyperNodes of Kubernetes");
-	assert_refused(" \n", 0,
-		       "is empty; expected a fabric: our JSON, Slurm's topology.conf, "
-		       "the text of ibnetdiscover, what topograph writes, or Nodes or "
-		       "HyperNodes of Kubernetes");
+		"unknown format of a fabric; expected our JSON, Slurm's topology.conf "
+		"or topology.yaml, the text of ibnetdiscover, what topograph writes, Nodes or "
+		"HyperNodes of Kubernetes, or topo.csv of Lingjun");
+	assert_refused(
+		" \n", 0,
+		"is empty; expected a fabric: our JSON, Slurm's topology.conf "
+		"or topology.yaml, the text of ibnetdiscover, what topograph writes, Nodes or "
+		"HyperNodes of Kubernetes, or topo.csv of Lingjun");
 }
 
 #define JSON_TIERS                                               \

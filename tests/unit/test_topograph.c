@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/err.h"
 #include "tests/unit/test.h"
 #include "topology/read.h"
 #include "topology/topo.h"
+#include "topology/write.h"
 
 static struct topo *
 read_text(const char *text)
@@ -114,6 +117,156 @@ the_default_tree_of_a_topology_yaml_is_read(void **state)
 }
 
 static void
+keep_note(void *ctx, const char *note)
+{
+	snprintf(ctx, 128, "%s", note);
+}
+
+static void
+of_several_topologies_the_used_one_is_told(void **state)
+{
+	static const char text[] =
+		"# of Slurm 26.05\n"
+		"- topology: b\n"
+		"  cluster_default: true\n"
+		"  block: {block_sizes: [2]}\n"
+		"- topology: t1\n"
+		"  tree: {switches: [{switch: s, nodes: 'n[1-2]'}]}\n"
+		"- topology: t2\n"
+		"  cluster_default: Yes\n"
+		"  tree: {switches: [{switch: s, nodes: 'n[1-3]'}]}\n"
+		"- topology: f\n"
+		"  flat: true\n";
+	char note[128] = "";
+	const struct topo_read_opts opts = { .format = TOPO_FORMAT_SLURM,
+					     .on_note = keep_note,
+					     .ctx = note };
+	struct topo *topo;
+	struct err err = { .text = "" };
+
+	(void)state;
+	assert_int_equal(topo_read("t", text, strlen(text), &opts, &topo, &err), 0);
+	assert_int_equal(topo_n_hosts(topo), 3);
+	assert_string_equal(note, "topology 't2' is used; left out: 'b' (block), 't1' "
+				  "(tree), 'f' (flat)");
+	topo_unref(topo);
+}
+
+static void
+what_slurm_26_05_prints_is_read(void **state)
+{
+	/* 'scontrol show topoconf', and 'scontrol show topology' of the same. */
+	struct topo *a = read_text("%YAML 1.1\n---\n"
+				   "- topology: x\n"
+				   "  cluster_default: true\n"
+				   "  block: {}\n"
+				   "  flat: {}\n"
+				   "  ring: {}\n"
+				   "  torus3d: {}\n"
+				   "  tree:\n"
+				   "    switches:\n"
+				   "    - switch: s1\n"
+				   "      children:\n"
+				   "      nodes: h[0-1]\n"
+				   "    - switch: s2\n"
+				   "      children: s1\n"
+				   "      nodes:\n"
+				   "...\n");
+	struct topo *b = read_text(
+		"SwitchName=s1 Level=0 LinkSpeed=0 Nodes=h[0-1]\n"
+		"SwitchName=s2 Level=1 LinkSpeed=0 Nodes=h[0-1] Switches=s1\n");
+
+	(void)state;
+	assert_true(topo_is_same(a, b));
+	topo_unref(a);
+	topo_unref(b);
+}
+
+/* Writes a fabric with 'write', and returns the text, to be freed. */
+static char *
+written(const struct topo *topo,
+	int (*write)(const struct topo *, FILE *, struct err *))
+{
+	struct err err = { .text = "" };
+	char *text = NULL;
+	size_t n;
+	FILE *out = open_memstream(&text, &n);
+
+	assert_non_null(out);
+	if (write(topo, out, &err) < 0)
+		fail_msg("%s", err.text);
+	fclose(out);
+	return text;
+}
+
+#define FABRIC(name, switches, hosts, cables)                                      \
+	"{\"schema\":\"antiphase.topology/1\",\"name\":\"" name                    \
+	"\",\"switches\":[" switches "],\"hosts\":[" hosts "],\"cables\":[" cables \
+	"]}"
+#define SWITCH(name, tier) "{\"name\":\"" name "\",\"tier\":" tier "}"
+#define HOST(name)         "{\"name\":\"" name "\",\"slots\":1}"
+#define CABLE(a, b)        "{\"a\":\"" a "\",\"b\":\"" b "\",\"gbps\":100}"
+
+static void
+what_is_written_for_slurm_is_read_again(void **state)
+{
+	/* A host at the spine, and one without a switch. */
+	static const char text[] = FABRIC(
+		"x y",
+		SWITCH("leaf", "1") "," SWITCH("no", "1") "," SWITCH("spine", "2"),
+		HOST("h1") "," HOST("h2") "," HOST("io") "," HOST("alone"),
+		CABLE("h1:p", "leaf:1") "," CABLE("h2:p", "leaf:2") "," CABLE(
+			"leaf:3", "spine:1") "," CABLE("io:p", "spine:2"));
+	struct topo *topo = read_text(text), *again;
+	char *yaml = written(topo, topo_slurm_yaml_write);
+	char *conf = written(topo, topo_slurm_conf_write);
+
+	(void)state;
+	assert_string_equal(conf, "# Without a switch: alone\n"
+				  "SwitchName=leaf Nodes=h[1-2]\n"
+				  "SwitchName=spine.hosts Nodes=io\n"
+				  "SwitchName=spine Switches=leaf,spine.hosts\n");
+	assert_string_equal(yaml, "# Without a switch: alone\n"
+				  "- topology: \"fabric\"\n"
+				  "  cluster_default: true\n"
+				  "  tree:\n"
+				  "    switches:\n"
+				  "      - switch: \"leaf\"\n"
+				  "        nodes: \"h[1-2]\"\n"
+				  "      - switch: \"spine.hosts\"\n"
+				  "        nodes: \"io\"\n"
+				  "      - switch: \"spine\"\n"
+				  "        children: \"leaf,spine.hosts\"\n");
+	topo_unref(topo);
+	topo = read_text(conf);
+	again = read_text(yaml);
+	assert_true(topo_is_same(topo, again));
+	assert_under(again, "leaf", 1, (const char *const[]){ "h1", "h2", NULL });
+	topo_unref(topo);
+	topo_unref(again);
+	free(yaml);
+	free(conf);
+}
+
+static void
+a_switch_that_slurm_could_not_name_is_refused(void **state)
+{
+	static const char text[] = FABRIC(
+		"x",
+		SWITCH("leaf", "1") "," SWITCH("s.hosts", "1") "," SWITCH("s", "2"),
+		HOST("h1") "," HOST("io"),
+		CABLE("h1:p", "leaf:1") "," CABLE("leaf:2", "s:1") "," CABLE("io:p",
+									     "s:2"));
+	struct topo *topo = read_text(text);
+	struct err err = { .text = "" };
+
+	(void)state;
+	assert_int_equal(topo_slurm_yaml_write(topo, stdout, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "'s.hosts', which is another node"));
+	topo_unref(topo);
+}
+
+static void
 the_graph_of_instances_is_read(void **state)
 {
 	static const char text[] =
@@ -185,6 +338,10 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_model_is_read_with_lists_of_both_kinds),
 		cmocka_unit_test(the_default_tree_of_a_topology_yaml_is_read),
+		cmocka_unit_test(of_several_topologies_the_used_one_is_told),
+		cmocka_unit_test(what_slurm_26_05_prints_is_read),
+		cmocka_unit_test(what_is_written_for_slurm_is_read_again),
+		cmocka_unit_test(a_switch_that_slurm_could_not_name_is_refused),
 		cmocka_unit_test(the_graph_of_instances_is_read),
 		cmocka_unit_test(its_topology_conf_is_slurms),
 		cmocka_unit_test(what_is_wrong_is_told_with_its_line),

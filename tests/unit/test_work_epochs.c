@@ -58,7 +58,7 @@ lab_init(struct lab *lab)
 		print_message("no " ARCHIVE "\n");
 		skip();
 	}
-	if (apps_read(ARCHIVE ":traces", &lab->apps, &lab->n_apps, &err) != 0)
+	if (apps_read(ARCHIVE ":traces", NULL, &lab->apps, &lab->n_apps, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(lines_open(ARCHIVE ":workloads/workload-6.csv", &lines, &err),
 			 0);

@@ -80,6 +80,29 @@ a_job_is_worth_its_iterations_and_one_and_a_half_per_cent(void **state)
 	work_muri_fini(&lab.muri);
 }
 
+/* The simulator multiplies milliseconds: 109 ms * 1.015 is not 0.109 s * 1.015. */
+static void
+an_iteration_has_the_last_digit_of_its_product_in_milliseconds(void **state)
+{
+	struct lab lab;
+	int n_differ = 0;
+
+	(void)state;
+	begin(&lab);
+	for (int ms = 1; ms <= 1000; ms++) {
+		struct cluster_job job = { .iterations = 1,
+					   .iteration_s = ms / 1000.0 };
+		struct work_muri muri;
+
+		work_muri_init(&muri, &job, 1, model, NULL);
+		assert_true(muri.iteration_s[0] == ms * 1.015 / 1000);
+		n_differ += muri.iteration_s[0] != 1.015 * (ms / 1000.0);
+		work_muri_fini(&muri);
+	}
+	assert_true(n_differ > 100);
+	work_muri_fini(&lab.muri);
+}
+
 static void
 each_event_costs_a_restart(void **state)
 {
@@ -91,15 +114,15 @@ each_event_costs_a_restart(void **state)
 	job = &lab.views[0];
 	assert_near(speed(&lab, 0, false), 1, 0);
 	/* 7 of 10 s are lost. */
-	lab.work.advance(lab.work.ctx, job, 1, 10);
+	lab.work.advance(lab.work.ctx, job, 1, 0, 10);
 	assert_near(job->remaining_s, 200, 1e-9);
 	assert_near(job->executed_s, 10, 0);
 	/* All 5 s are lost, and no more. */
-	lab.work.advance(lab.work.ctx, job, 1, 5);
+	lab.work.advance(lab.work.ctx, job, 1, 0, 5);
 	assert_near(job->remaining_s, 200, 1e-9);
 	assert_near(job->executed_s, 15, 0);
 	/* In a single step, the loss counts once. */
-	lab.work.advance(lab.work.ctx, job, 1, 207);
+	lab.work.advance(lab.work.ctx, job, 1, 0, 207);
 	assert_near(job->remaining_s, 0, 1e-9);
 	work_muri_fini(&lab.muri);
 }
@@ -116,11 +139,11 @@ all_of_a_group_restart(void **state)
 	/* Unknown stages: half of the time each. */
 	assert_near(speed(&lab, 0, true), 0.5, 0);
 	/* vgg16's 7 s and bert's 10 s are lost; of the other 10 s it gets half. */
-	lab.work.advance(lab.work.ctx, job, 0.5, 27);
+	lab.work.advance(lab.work.ctx, job, 0.5, 0, 27);
 	assert_near(job->remaining_s, 198, 1e-9);
 	/* Alone again. */
 	assert_near(speed(&lab, 0, false), 1, 0);
-	lab.work.advance(lab.work.ctx, job, 1, 8);
+	lab.work.advance(lab.work.ctx, job, 1, 0, 8);
 	assert_near(job->remaining_s, 197, 1e-9);
 	work_muri_fini(&lab.muri);
 }
@@ -133,6 +156,8 @@ main(void)
 			a_restart_costs_by_the_model_and_the_next_power_of_two_of_gpus),
 		cmocka_unit_test(
 			a_job_is_worth_its_iterations_and_one_and_a_half_per_cent),
+		cmocka_unit_test(
+			an_iteration_has_the_last_digit_of_its_product_in_milliseconds),
 		cmocka_unit_test(each_event_costs_a_restart),
 		cmocka_unit_test(all_of_a_group_restart),
 	};
