@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "policies/lease.h"
+#include "policies/math/durations.h"
 #include "policies/order_list.h"
 #include "policies/orders.h"
 
@@ -36,11 +37,6 @@ struct user {
 	uint32_t first, last;              /* Its jobs to serve: 'next' by id. */
 };
 
-struct ended {
-	uint32_t n_gpus;
-	double duration_s;
-};
-
 struct state {
 	struct order_list list; /* First: order_list_event(). */
 	double n_classes, starving_s, lease_s;
@@ -49,7 +45,7 @@ struct state {
 	VEC(double) job_deserved_s; /* By id. */
 	VEC(uint32_t) next;         /* By id: the user's next job. */
 	VEC(uint32_t) waiting;
-	VEC(struct ended) ended;
+	struct durations ended;
 	double synced_s; /* GPU times are counted until here. */
 	uint64_t interval;
 };
@@ -83,7 +79,7 @@ fini(void *state)
 	vec_free(&s->job_deserved_s);
 	vec_free(&s->next);
 	vec_free(&s->waiting);
-	vec_free(&s->ended);
+	durations_free(&s->ended);
 }
 
 static struct user *
@@ -108,7 +104,7 @@ on_event(void *state, const struct pol_view *view, enum pol_event event,
 	if (event == POL_ARRIVED)
 		s->job_deserved_s.items[job->id] = 0;
 	if (event == POL_DONE)
-		vec_push(&s->ended, ((struct ended){ job->n_gpus, job->duration_s }));
+		durations_add(&s->ended, job->n_gpus, job->duration_s);
 	order_list_event(&s->list, event, job->id);
 }
 
@@ -210,28 +206,6 @@ class_of(const struct state *s, const struct pol_job *job)
 	return s->n_classes - floor((f + 1) / 2 * s->n_classes);
 }
 
-/* The share of longer jobs that end within a lease, of the job's size or of any. */
-static double
-end_chance(const struct state *s, const struct pol_job *job)
-{
-	double n_longer[2] = { 0 }, n_end[2] = { 0 };
-
-	for (size_t i = 0; i < s->ended.n; i++) {
-		const struct ended *ended = &s->ended.items[i];
-		bool is_longer = ended->duration_s > job->executed_s;
-		bool ends = ended->duration_s <= job->executed_s + s->lease_s;
-		int same = ended->n_gpus == job->n_gpus;
-
-		n_longer[0] += is_longer;
-		n_end[0] += is_longer && ends;
-		n_longer[1] += is_longer && same;
-		n_end[1] += is_longer && ends && same;
-	}
-	if (n_longer[1] >= LEAST_SAMPLES)
-		return n_end[1] / n_longer[1];
-	return n_longer[0] > 0 ? n_end[0] / n_longer[0] : 0;
-}
-
 /* Sorts jobs that may be served: class, chance to end, arrival. */
 static void
 sort_waiting(struct state *s, const struct pol_view *view)
@@ -250,7 +224,11 @@ sort_waiting(struct state *s, const struct pol_view *view)
 			else if (pass)
 				keys[ids[i]] = class_of(s, job);
 			else
-				keys[ids[i]] = -end_chance(s, job) / job->n_gpus;
+				keys[ids[i]] =
+					-durations_end_chance(
+						&s->ended, job->n_gpus, job->executed_s,
+						s->lease_s, LEAST_SAMPLES) /
+					job->n_gpus;
 		}
 		order_list_sort_ids(&s->list, ids, n);
 	}
