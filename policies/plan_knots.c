@@ -8,6 +8,7 @@
  * taken to begin now.  Jobs are resized to the 90th percentile of their memory.
  */
 #include <math.h>
+#include <string.h>
 
 #include "lib/base/stats.h"
 #include "policies/math/series.h"
@@ -28,15 +29,30 @@ enum {
 	N_PARAMS,
 };
 
-struct state {
-	struct packer packer; /* First: order_list_on_event(). */
-	double params[N_PARAMS];
-	VEC(uint32_t) ids; /* Waiting jobs, the largest memory first. */
-};
-
 /* Of a GPU: shares, by time. */
 struct series {
 	double used[N_SAMPLES], memory[N_SAMPLES];
+};
+
+/* A job on GPUs of a type. */
+struct load {
+	bool is_known;        /* Its stages are. */
+	double size;          /* Share of the memory, resized. */
+	struct series series; /* If its stages are known. */
+};
+
+/* A slot of the packer. */
+struct sum {
+	bool is_known;        /* The stages of all its jobs are. */
+	double room;          /* The share of its memory that its jobs leave. */
+	struct series series; /* Of its jobs. */
+};
+
+struct state {
+	struct packer packer; /* First: order_list_on_event(). */
+	double params[N_PARAMS];
+	VEC(uint32_t) ids;    /* Waiting jobs, the largest memory first. */
+	VEC(struct sum) sums; /* Of the first slots: those that were looked at. */
 };
 
 static void
@@ -58,6 +74,7 @@ fini(void *state)
 
 	packer_fini(&s->packer);
 	vec_free(&s->ids);
+	vec_free(&s->sums);
 }
 
 /* ---- Series ---------------------------------------------------------------------- */
@@ -74,10 +91,10 @@ peak(const struct state *s, const struct pol_view *view, const struct pol_job *j
 }
 
 static void
-add_series(const struct state *s, const struct pol_view *view,
-	   const struct pol_job *job, uint32_t type, struct series *sum)
+make_series(const struct state *s, const struct pol_view *view,
+	    const struct pol_job *job, double most, struct series *ret)
 {
-	double most = peak(s, view, job, type), load_s = job->stage_s[0];
+	double load_s = job->stage_s[0];
 	double cycle_s = load_s + job->stage_s[1] + job->stage_s[2];
 	double ran_s = job->n_pieces ? view->now_s - job->since_s : 0;
 
@@ -87,81 +104,111 @@ add_series(const struct state *s, const struct pol_view *view,
 
 		at_s += at_s < 0 ? cycle_s : 0;
 		computes = at_s >= load_s && at_s < load_s + job->stage_s[1];
-		sum->used[i] += computes;
-		sum->memory[i] += computes ? most : most * s->params[BASE];
+		ret->used[i] = computes;
+		ret->memory[i] = computes ? most : most * s->params[BASE];
 	}
 }
 
 /* The 90th percentile of a job's memory. */
 static double
-resized(const struct state *s, const struct pol_view *view, const struct pol_job *job,
-	uint32_t type)
+resized(const struct series *series)
 {
-	struct series series = { 0 };
+	double sorted[N_SAMPLES];
 
-	if (!stages_are_known(job))
-		return peak(s, view, job, type);
-	add_series(s, view, job, type, &series);
-	stats_sort(series.memory, N_SAMPLES);
-	return stats_quantile(series.memory, N_SAMPLES, PERCENTILE);
+	memcpy(sorted, series->memory, sizeof sorted);
+	stats_sort(sorted, N_SAMPLES);
+	return stats_quantile(sorted, N_SAMPLES, PERCENTILE);
+}
+
+static void
+make_load(const struct state *s, const struct pol_view *view, const struct pol_job *job,
+	  uint32_t type, struct load *ret)
+{
+	ret->is_known = stages_are_known(job);
+	ret->size = peak(s, view, job, type);
+	if (!ret->is_known)
+		return;
+	make_series(s, view, job, ret->size, &ret->series);
+	ret->size = resized(&ret->series);
+}
+
+static void
+add_load(struct sum *sum, const struct load *load)
+{
+	sum->is_known &= load->is_known;
+	sum->room -= load->size;
+	for (int i = 0; sum->is_known && i < N_SAMPLES; i++) {
+		sum->series.used[i] += load->series.used[i];
+		sum->series.memory[i] += load->series.memory[i];
+	}
+}
+
+/* Sums up the slots that are new since the last call for this plan. */
+static void
+sum_up(struct state *s, const struct pol_view *view)
+{
+	while (s->sums.n < s->packer.slots.n) {
+		const struct packer_slot *slot = &s->packer.slots.items[s->sums.n];
+		struct sum sum = { .is_known = true, .room = 1 };
+		struct load load;
+
+		for (uint32_t i = 0; i < slot->n; i++) {
+			make_load(s, view, &view->jobs[slot->ids[i]],
+				  view->cluster->type_of[slot->node], &load);
+			add_load(&sum, &load);
+		}
+		vec_push(&s->sums, sum);
+	}
 }
 
 /* ---- Sharing --------------------------------------------------------------------- */
 
-/* The share of a slot's memory that is left by its resized jobs. */
-static double
-room(const struct state *s, const struct pol_view *view, const struct packer_slot *slot)
-{
-	double left = 1;
-
-	for (uint32_t i = 0; i < slot->n; i++)
-		left -= resized(s, view, &view->jobs[slot->ids[i]],
-				view->cluster->type_of[slot->node]);
-	return left;
-}
-
 static bool
-may_join(const struct state *s, const struct pol_view *view,
-	 const struct packer_slot *slot, const struct pol_job *job)
+may_join(const struct state *s, uint32_t slot, const struct load *load)
 {
-	uint32_t type = view->cluster->type_of[slot->node];
-	double size = resized(s, view, job, type);
-	struct series there = { 0 }, mine = { 0 };
+	const struct sum *sum = &s->sums.items[slot];
+	const struct series *there = &sum->series;
 
-	if (slot->n == PACKER_MAX_JOBS || size > room(s, view, slot) ||
-	    !stages_are_known(job))
+	if (s->packer.slots.items[slot].n == PACKER_MAX_JOBS ||
+	    load->size > sum->room || !load->is_known || !sum->is_known)
 		return false;
-	for (uint32_t i = 0; i < slot->n; i++) {
-		if (!stages_are_known(&view->jobs[slot->ids[i]]))
-			return false;
-		add_series(s, view, &view->jobs[slot->ids[i]], type, &there);
-	}
-	add_series(s, view, job, type, &mine);
-	if (series_correlation(there.used, mine.used, N_SAMPLES) <
+	if (series_correlation(there->used, load->series.used, N_SAMPLES) <
 	    s->params[MAX_CORRELATION])
 		return true;
 	return s->params[PREDICT] > 0 &&
-	       series_autocorrelation(there.memory, N_SAMPLES, LAG) > 0 &&
-	       1 - series_forecast(there.memory, N_SAMPLES, LAG) >= size;
+	       series_autocorrelation(there->memory, N_SAMPLES, LAG) > 0 &&
+	       1 - series_forecast(there->memory, N_SAMPLES, LAG) >= load->size;
 }
 
-/* The slot with most memory left that a job may join. */
-static uint32_t
-find_slot(const struct state *s, const struct pol_view *view, const struct pol_job *job)
+/* Lets a job join the slot with most memory left that it may join; false: there is none. */
+static bool
+join(struct state *s, const struct pol_view *view, const struct pol_job *job)
 {
-	uint32_t best = POL_NONE;
+	uint32_t best = POL_NONE, type = POL_NONE;
 	double most = -INFINITY;
+	struct load load, best_load;
 
-	for (uint32_t i = 0; i < s->packer.slots.n; i++) {
-		const struct packer_slot *slot = &s->packer.slots.items[i];
-		double left = room(s, view, slot);
+	sum_up(s, view);
+	for (uint32_t i = 0; i < s->sums.n; i++) {
+		uint32_t node = s->packer.slots.items[i].node;
 
-		if (left > most && may_join(s, view, slot, job)) {
-			most = left;
+		if (s->sums.items[i].room <= most)
+			continue;
+		if (view->cluster->type_of[node] != type) {
+			type = view->cluster->type_of[node];
+			make_load(s, view, job, type, &load);
+		}
+		if (may_join(s, i, &load)) {
+			most = s->sums.items[i].room;
 			best = i;
+			best_load = load;
 		}
 	}
-	return best;
+	if (best == POL_NONE)
+		return false;
+	packer_join(&s->packer, best, job);
+	add_load(&s->sums.items[best], &best_load);
+	return true;
 }
 
 /* ---- The plan -------------------------------------------------------------------- */
@@ -183,7 +230,7 @@ list_waiting(struct state *s, const struct pol_view *view)
 	order_list_sort_ids(list, s->ids.items, (uint32_t)s->ids.n);
 }
 
-/* States what resized jobs get. */
+/* States what resized jobs get of memory whose size is known. */
 static void
 resize(const struct state *s, const struct pol_view *view, struct pol_plan *plan)
 {
@@ -192,12 +239,14 @@ resize(const struct state *s, const struct pol_view *view, struct pol_plan *plan
 		const struct pol_job *job = &view->jobs[grant->job];
 		uint32_t node = plan->pieces.items[grant->first_piece].node;
 		uint32_t type = view->cluster->type_of[node];
+		double all =
+			pol_cluster_capacity(view->cluster, type).of[NEED_GPU_MEMORY];
+		struct load load;
 
-		if (grant->n_gpus == 1)
-			grant->given.of[NEED_GPU_MEMORY] =
-				resized(s, view, job, type) *
-				pol_cluster_capacity(view->cluster, type)
-					.of[NEED_GPU_MEMORY];
+		if (grant->n_gpus != 1 || all <= 0)
+			continue;
+		make_load(s, view, job, type, &load);
+		grant->given.of[NEED_GPU_MEMORY] = load.size * all;
 	}
 }
 
@@ -208,14 +257,12 @@ plan(void *state, const struct pol_view *view, struct pol_plan *plans, uint32_t 
 
 	(void)n_max;
 	packer_begin(&s->packer, view, &plans[0]);
+	s->sums.n = 0;
 	list_waiting(s, view);
 	for (size_t i = 0; i < s->ids.n; i++) {
 		const struct pol_job *job = &view->jobs[s->ids.items[i]];
-		uint32_t slot = job->n_gpus == 1 ? find_slot(s, view, job) : POL_NONE;
 
-		if (slot != POL_NONE)
-			packer_join(&s->packer, slot, job);
-		else
+		if (job->n_gpus != 1 || !join(s, view, job))
 			packer_place(&s->packer, view, job, &plans[0]);
 	}
 	packer_end(&s->packer, &plans[0]);
