@@ -153,13 +153,13 @@ saw_links(const struct advice_doc *doc, const struct advice_doc_job *job,
 	strbuf_printf(text, "%s %zu link%s whose jobs can exceed %s, the worst %s (",
 		      shares_text(doc, job), job->n_links, words_plural(job->n_links),
 		      job->n_links == 1 ? "it" : "them", worst->name);
-	if (worst->capacity_gbps > 0)
-		strbuf_printf(text, "%.0f Gb/s, ", worst->capacity_gbps);
+	if (worst->capacity_bps > 0)
+		strbuf_printf(text, "%.0f Gb/s, ", worst->capacity_bps / 1e9);
 	strbuf_printf(text,
 		      "%zu job%s): with random phases its score is %.3f, a mean excess "
 		      "of %.2f Gb/s. ",
 		      worst->n_jobs, words_plural(worst->n_jobs), worst->score_before,
-		      worst->excess_before_gbps);
+		      worst->excess_before_bps / 1e9);
 }
 
 static void
@@ -512,9 +512,9 @@ put_shifts(const struct advice_doc *doc, const struct advice_doc_link *link,
 static const char *
 conclusion_on(const struct advice_doc_link *link, bool is_gated)
 {
-	if (link->excess_after_gbps <= ADVISE_NO_EXCESS_FRAC * link->capacity_gbps)
+	if (link->excess_after_bps <= ADVISE_NO_EXCESS_FRAC * link->capacity_bps)
 		return "The bursts fit side by side.";
-	if (link->excess_after_gbps < ADVISE_REDUCED_FRAC * link->excess_before_gbps)
+	if (link->excess_after_bps < ADVISE_REDUCED_FRAC * link->excess_before_bps)
 		return "Shifts remove a part of the excess; the bursts do not all fit "
 		       "side by side.";
 	return is_gated ? "No shift keeps the bursts apart, but turns do."
@@ -535,9 +535,10 @@ put_link_gain(const struct advice_doc *doc, const struct advice_doc_link *link,
 			high = fmax(high, saved);
 		}
 	}
-	strbuf_printf(
-		text, "A mean excess of %.2f Gb/s instead of %.2f Gb/s (score %.3f)",
-		link->excess_after_gbps, link->excess_before_gbps, link->score_after);
+	strbuf_printf(text,
+		      "A mean excess of %.2f Gb/s instead of %.2f Gb/s (score %.3f)",
+		      link->excess_after_bps / 1e9, link->excess_before_bps / 1e9,
+		      link->score_after);
 	if (low <= high) {
 		strbuf_puts(text, "; iterations of its jobs ");
 		put_percent_range(text, low, high);
@@ -557,8 +558,8 @@ advice_prose_link(const struct advice_doc *doc, const struct advice_doc_link *li
 	strbuf_printf(&saw,
 		      "%zu jobs share its %.0f Gb/s. With random phases the mean "
 		      "excess is %.2f Gb/s (score %.3f).",
-		      link->n_jobs, link->capacity_gbps, link->excess_before_gbps,
-		      link->score_before);
+		      link->n_jobs, link->capacity_bps / 1e9,
+		      link->excess_before_bps / 1e9, link->score_before);
 	strbuf_puts(&conclusion, conclusion_on(link, put_shifts(doc, link, &advice)));
 	put_link_gain(doc, link, &gain);
 	strbuf_puts(&doubts, "Another job here, or another iteration time of one of "

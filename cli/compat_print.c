@@ -19,11 +19,11 @@ compat_print_json(const struct compat_answer *answer)
 	const struct compat *compat = answer->compat;
 	struct jsonw w;
 
-	jsonw_document(&w, stdout, "antiphase.compat/1");
-	jsonw_num(&w, "capacity_gbps", answer->capacity_gbps);
+	jsonw_document(&w, stdout, "antiphase.compat/2");
+	jsonw_num(&w, "capacity_bps", answer->capacity_bps);
 	jsonw_str(&w, "solver", answer->solver);
 	jsonw_rounded(&w, "score", compat->score, 9);
-	jsonw_rounded(&w, "mean_excess_gbps", compat->excess_bps / 1e9, 9);
+	jsonw_rounded(&w, "mean_excess_bps", compat->excess_bps, 0);
 	jsonw_array(&w, "jobs");
 	for (size_t j = 0; j < compat->n_jobs; j++) {
 		jsonw_flat_object(&w, NULL);
@@ -241,7 +241,8 @@ compat_print_text(const struct compat_answer *answer)
 {
 	const struct compat *compat = answer->compat;
 	printf("%zu job%s on a link of %.10g Gb/s, solver %s\n\n", compat->n_jobs,
-	       words_plural(compat->n_jobs), answer->capacity_gbps, answer->solver);
+	       words_plural(compat->n_jobs), answer->capacity_bps / 1e9,
+	       answer->solver);
 	print_jobs(answer);
 	putchar('\n');
 	print_scores(answer);

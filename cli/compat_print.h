@@ -9,13 +9,13 @@ struct compat;
 struct compat_job;
 
 struct compat_answer {
-	double capacity_gbps;
+	double capacity_bps;
 	const char *solver;            /* Borrowed; its name. */
 	const struct compat_job *jobs; /* Borrowed; compat->n_jobs of them. */
 	const struct compat *compat;   /* Borrowed. */
 };
 
-/* Prints the JSON document antiphase.compat/1 on stdout. */
+/* Prints the JSON document antiphase.compat/2 on stdout. */
 void compat_print_json(const struct compat_answer *answer);
 
 /* Prints tables and their meaning on stdout, within 80 columns. */

@@ -104,7 +104,7 @@ print_json(const struct inferred *found)
 	const struct topo *topo = found->screen->topo;
 	struct jsonw w;
 
-	jsonw_document(&w, stdout, "antiphase.path_inference/1");
+	jsonw_document(&w, stdout, "antiphase.path_inference/2");
 	jsonw_str(&w, "source", topo_node(topo, found->source)->name);
 	jsonw_str(&w, "destination", topo_node(topo, found->destination)->name);
 	jsonw_array(&w, "flows");

@@ -15,7 +15,7 @@ struct screen;
 
 /*
  * Infers and prints the paths of all jobs' flows from hosts[0] to hosts[1], as text or
- * antiphase.path_inference/1. 'screen' has been gathered. Returns the exit status:
+ * antiphase.path_inference/2. 'screen' has been gathered. Returns the exit status:
  * CLI_OK; CLI_NO if the path of a flow is not known, or there is no flow; or CLI_USAGE.
  */
 int inferred_show(struct screen *screen, char **hosts, bool json);

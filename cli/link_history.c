@@ -159,7 +159,7 @@ write_row(const struct link_history *history, const struct row *row, struct json
 	jsonw_object(w, NULL);
 	jsonw_str(w, "link", strtab_name(history->names, id));
 	jsonw_rounded(w, "capacity_bps", row->capacity_bps, 0);
-	jsonw_int(w, "contended_s", row->n_contended);
+	jsonw_int(w, "contended_us", (int64_t)row->n_contended * 1000000);
 	jsonw_flat_array(w, "permille");
 	for (uint32_t k = 0; k < history->n_columns; k++)
 		if (row->cells[k].n)

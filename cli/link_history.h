@@ -29,7 +29,7 @@ void link_history_free(struct link_history *history); /* Accepts NULL. */
 void link_history_add(struct link_history *history, const struct contention *found);
 
 /*
- * Writes the keys of antiphase.link_history/1: the links that were contended longest,
+ * Writes the keys of antiphase.link_history/2: the links that were contended longest,
  * then those that carried most.
  */
 void link_history_json(const struct link_history *history, struct jsonw *w);

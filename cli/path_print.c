@@ -148,7 +148,7 @@ print_json(const struct path *p)
 {
 	struct jsonw w;
 
-	jsonw_document(&w, stdout, "antiphase.topology_path/1");
+	jsonw_document(&w, stdout, "antiphase.topology_path/2");
 	jsonw_str(&w, "source", topo_node(p->topo, p->source)->name);
 	jsonw_str(&w, "destination", topo_node(p->topo, p->destination)->name);
 	jsonw_int(&w, "port", p->port);

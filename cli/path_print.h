@@ -36,7 +36,7 @@ struct path_question {
 
 /*
  * Finds the path between hosts[0] and hosts[1], and prints it to standard output, as
- * text or antiphase.topology_path/1.  Returns the exit status: CLI_OK; CLI_NO if there
+ * text or antiphase.topology_path/2.  Returns the exit status: CLI_OK; CLI_NO if there
  * is no path; or as cli_fail() for an unknown host.
  */
 int path_show(struct topo *topo, char **hosts, const struct path_question *question);

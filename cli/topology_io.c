@@ -66,7 +66,7 @@ topology_json_link(struct jsonw *w, const struct topo *topo, uint32_t link)
 	topo_link_name(topo, link, &name);
 	jsonw_flat_object(w, NULL);
 	jsonw_str(w, "link", name.text);
-	jsonw_num(w, "gbps", topo_link(topo, link)->capacity_bps / 1e9);
+	jsonw_num(w, "capacity_bps", topo_link(topo, link)->capacity_bps);
 	strbuf_free(&name);
 }
 

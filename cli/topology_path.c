@@ -139,7 +139,7 @@ load_json(const struct load *load)
 {
 	struct jsonw w;
 
-	jsonw_document(&w, stdout, "antiphase.topology_links_of/1");
+	jsonw_document(&w, stdout, "antiphase.topology_links_of/2");
 	jsonw_str(&w, "collective", load->collective);
 	jsonw_int(&w, "port", load->port);
 	jsonw_int(&w, "seed", load->seed);

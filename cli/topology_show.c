@@ -140,8 +140,8 @@ write_tiers(const struct topo *topo, struct jsonw *w)
 		jsonw_int(w, "tier", tiers[i].tier);
 		jsonw_int(w, "nodes", tiers[i].n_nodes);
 		jsonw_int(w, "cables_up", tiers[i].n_cables_up);
-		jsonw_num(w, "down_gbps", tiers[i].down_bps / 1e9);
-		jsonw_num(w, "up_gbps", tiers[i].up_bps / 1e9);
+		jsonw_num(w, "down_bps", tiers[i].down_bps);
+		jsonw_num(w, "up_bps", tiers[i].up_bps);
 		if (tiers[i].most > 0) {
 			jsonw_rounded(w, "least_oversubscription", tiers[i].least, 9);
 			jsonw_rounded(w, "most_oversubscription", tiers[i].most, 9);
@@ -200,7 +200,7 @@ show_json(const struct topo *topo, bool with_links)
 	struct strbuf routing = STRBUF_EMPTY;
 	struct jsonw w;
 
-	jsonw_document(&w, stdout, "antiphase.topology_summary/1");
+	jsonw_document(&w, stdout, "antiphase.topology_summary/2");
 	jsonw_str(&w, "name", topo_name(topo));
 	jsonw_int(&w, "hosts", (int64_t)c.n_hosts);
 	jsonw_int(&w, "slots", (int64_t)c.n_slots);
@@ -372,7 +372,7 @@ check_json(const struct topo *topo, const struct topo_faults *faults)
 {
 	struct jsonw w;
 
-	jsonw_document(&w, stdout, "antiphase.topology_check/1");
+	jsonw_document(&w, stdout, "antiphase.topology_check/2");
 	jsonw_str(&w, "name", topo_name(topo));
 	write_tiers(topo, &w);
 	jsonw_array(&w, "faults");

@@ -111,10 +111,10 @@ print_links(const struct advice_doc *doc, bool all, FILE *out)
 		for (size_t k = 0; k < link->n_jobs; k++)
 			strbuf_printf(&jobs, "%s%s", k ? "," : "", link->jobs[k]);
 		table_cell(&t, "%s", link->name);
-		table_cell(&t, "%gG", link->capacity_gbps);
+		table_cell(&t, "%gG", link->capacity_bps / 1e9);
 		table_cell(&t, "%.3f>%.3f", link->score_before, link->score_after);
-		table_cell(&t, "%.2f>%.2f", link->excess_before_gbps,
-			   link->excess_after_gbps);
+		table_cell(&t, "%.2f>%.2f", link->excess_before_bps / 1e9,
+			   link->excess_after_bps / 1e9);
 		table_cell(&t, "%s", jobs.text);
 		strbuf_free(&jobs);
 	}

@@ -252,7 +252,7 @@ answer(const struct args *args, const struct jobs *jobs)
 		compat_fini(&compat);
 		return cli_fail(error, &err);
 	}
-	shown = (struct compat_answer){ args->capacity_gbps, args->solver,
+	shown = (struct compat_answer){ args->capacity_gbps * 1e9, args->solver,
 					jobs->list.items, &compat };
 	if (args->json)
 		compat_print_json(&shown);

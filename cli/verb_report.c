@@ -113,7 +113,7 @@ write_history(const struct link_history *history, FILE *out)
 {
 	struct jsonw w;
 
-	jsonw_document(&w, out, "antiphase.link_history/1");
+	jsonw_document(&w, out, "antiphase.link_history/2");
 	link_history_json(history, &w);
 	jsonw_end(&w);
 	jsonw_finish(&w);

@@ -245,7 +245,7 @@ print_plan_json(const struct slurm_site *site, const struct slurm_plan *plan)
 {
 	struct jsonw w;
 
-	jsonw_document(&w, stdout, "antiphase.slurm-install/1");
+	jsonw_document(&w, stdout, "antiphase.slurm_install/2");
 	jsonw_str(&w, "slurm_conf", site->conf_path);
 	jsonw_array(&w, "steps");
 	for (size_t i = 0; i < plan->steps.n; i++) {
@@ -454,7 +454,7 @@ print_findings_json(const struct findings *findings)
 {
 	struct jsonw w;
 
-	jsonw_document(&w, stdout, "antiphase.slurm-status/1");
+	jsonw_document(&w, stdout, "antiphase.slurm_status/2");
 	findings_json(findings, &w);
 	jsonw_end(&w);
 	jsonw_finish(&w);

@@ -75,7 +75,7 @@ print_json(const struct slurm_releases *releases, bool is_dry)
 {
 	struct jsonw w;
 
-	jsonw_document(&w, stdout, "antiphase.slurm-release/1");
+	jsonw_document(&w, stdout, "antiphase.slurm_release/2");
 	jsonw_bool(&w, "dry_run", is_dry);
 	jsonw_array(&w, "jobs");
 	for (size_t i = 0; i < releases->items.n; i++) {
@@ -143,7 +143,7 @@ run_release(int argc, char **argv)
 		CLI_OPT("limit-s", 0, CLI_NUM, &limit_s, "S",
 			"time limit in seconds (default: 8)", .min = 0.5, .max = 600),
 		CLI_OPT("json", 'j', CLI_FLAG, &is_json, NULL,
-			"print antiphase.slurm-release/1"),
+			"print antiphase.slurm_release/2"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_slurm_release, opts, argc, argv), status;

@@ -7,7 +7,7 @@
  *	/api/v1/top?at_us=T                antiphase.top/1
  *	/api/v1/links/NAME/circle?at_us=T  antiphase.circle/1
  *	/api/v1/links/NAME/series?at_us=T  antiphase.link_series/1
- *	/api/v1/history                    antiphase.link_history/1
+ *	/api/v1/history                    antiphase.link_history/2
  *
  * 'at_us' is a time of a recording, its end if absent.  The page itself has
  * antiphase.viewer/1, which says what is shown.  Nothing changes anything.

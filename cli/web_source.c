@@ -334,7 +334,7 @@ web_source_history(const struct web_source *source, struct strbuf *out)
 {
 	struct json_text text;
 
-	json_text_begin(&text, "antiphase.link_history/1");
+	json_text_begin(&text, "antiphase.link_history/2");
 	link_history_json(source->history, &text.w);
 	jsonw_bool(&text.w, "is_complete", !source->follows);
 	json_text_end(&text, out);

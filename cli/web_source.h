@@ -52,7 +52,7 @@ int web_source_circle(struct web_source *source, int64_t at_us, const char *link
 /* The same for antiphase.link_series/1. */
 int web_source_series(struct web_source *source, int64_t at_us, const char *link,
 		      struct strbuf *out, struct err *err);
-/* Appends antiphase.link_history/1, as far as the recording has been followed. */
+/* Appends antiphase.link_history/2, as far as the recording has been followed. */
 void web_source_history(const struct web_source *source, struct strbuf *out);
 
 #endif

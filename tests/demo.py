@@ -149,13 +149,13 @@ def test_figures(result):
     say("what differs", is_near(result["difference"]["slowdown"],
                                 enforce["slowdown"] - observe["slowdown"]) and
         is_near(result["difference"]["slowdown_ci95"], 0))
-    say("the first shift", is_near(enforce["first_shift_s"], 2.5), enforce)
+    say("the first shift", is_near(enforce["first_shift_us"], 2.5e6), enforce)
     # C settles last: its first 25 iterations take 0.6 s each.  Of 16 consecutive
     # iterations, four may be slow (20 % longer each: 5 % in the mean).
-    say("settled", is_near(enforce["settled_s"], (SETTLES - 4) * 0.6, 0.6) and
-        observe["settled_s"] is None, enforce["settled_s"])
-    say("waited", enforce["waited_ms_per_iteration"] > 0 and
-        observe["waited_ms_per_iteration"] == 0)
+    say("settled", is_near(enforce["settled_us"] / 1e6, (SETTLES - 4) * 0.6, 0.6) and
+        observe["settled_us"] is None, enforce["settled_us"])
+    say("waited", enforce["waited_us_per_iteration"] > 0 and
+        observe["waited_us_per_iteration"] == 0)
     say("the control", is_near(result["control"]["slowdown"], 1), result["control"])
     say("who used the CPUs", is_near(observe["cpus_lab"], 1.5) and
         is_near(observe["cpus_others"], 0.25))
@@ -171,20 +171,20 @@ def test_figures(result):
 def test_change(result):
     observe, enforce = result["modes"]
     say("a job that computes longer has another time alone",
-        is_near(result["alone"][2]["changed_mean_ms"], 1.3 * 500), result["alone"][2])
+        is_near(result["alone"][2]["changed_mean_us"], 1.3 * 500e3), result["alone"][2])
     say("starts are simulated, and no pairs", result["simulated"]["modes"] == [] and
         len(result["simulated"]["random_starts"]) == 2)
     # All 25 slow iterations of C precede the change.
     say("since the change", is_near(observe["slowdown_after_change"], SLOWER) and
         is_near(enforce["slowdown_after_change"], 1), enforce["slowdown_after_change"])
-    say("settled again", observe["settled_again_s"] is None and
-        enforce["settled_again_s"] < 1, enforce["settled_again_s"])
+    say("settled again", observe["settled_again_us"] is None and
+        enforce["settled_again_us"] < 1e6, enforce["settled_again_us"])
 
 
 def test_paths(result):
     enforce = result["modes"][1]
-    say("the first path", is_near(enforce["first_path_s"], 3.5) and
-        enforce["first_shift_s"] is None, enforce)
+    say("the first path", is_near(enforce["first_path_us"], 3.5e6) and
+        enforce["first_shift_us"] is None, enforce)
     say("since antiphase was killed", is_near(result["killed"]["slowdown_second_half"], 1),
         result["killed"])
     ecmp, chosen = (mode["mean"] for mode in result["simulated"]["random_starts"])

@@ -5,8 +5,9 @@
 Reads the tables of docs/json.md and runs every verb that has --json, in a copy of
 examples/.  Each printed key must have a row, each row that is not optional must be
 printed, and the types must agree.  A key that is optional, or within an array, is printed
-by some command here, or ELSEWHERE names the test that has it.  Numbers have the units of
-the documentation.  Arrays must be arrays even with no item or one item.
+by some command here, or ELSEWHERE names the test that has it.  Schemas have names of one
+style; keys of JSON, columns of CSV and the HTTP API's properties have one unit for each
+quantity, but for UNITS_OF_OTHERS.  Arrays must be arrays even with no item or one item.
 The text output must name the same rows as the JSON.  Prints PASS and FAIL lines for
 tests/run.
 """
@@ -23,11 +24,37 @@ ROOT = os.getcwd()
 BUILD = os.path.join(ROOT, os.environ["B"])
 ENV = dict(os.environ, PATH=BUILD + ":" + os.environ["PATH"], LC_ALL="C.UTF-8")
 
-# Endings of keys that are units, but not those of docs/json.md; one schema has others.
-OTHER_UNIT = re.compile(r"_(ns|ms|min|h|hours|days|kbps|mbps|tbps|bits|kb|mb|gb|tb|kib|mib|gib|percent|pct)$")
-OTHER_UNITS_IN = "antiphase.demo_live/1"
+# Words of keys that are units, but not the _bps, _us, _bytes and permille of docs/json.md.
+# In front, "min" is the least.
+OTHER_UNIT = re.compile(r"(?:^|(?<=_))(ns|ms|s|secs?|seconds|(?<=_)mins?|minutes|h|hours?|days?|[kmgt]bps|[kmgt]bit|bits?|"
+                        r"[kmgt]b|[kmgt]ib|percent|pct)(?=_|$)")
+SCHEMA_NAME = re.compile(r"antiphase\.[a-z]+(_[a-z]+)*/[1-9][0-9]*")
 
-# The members of an estimate of antiphase.sim-compare/1, from the text above its table.
+# Schemas (or "CSV of" a command, or "HTTP" for the API) that have another one, with what is
+# before it, and why: the section "Other units" of docs/json.md.
+BY_HAND = "people write it, too, in the unit of scenarios and options"
+CABLES = "cables as in antiphase.topology/1"
+TRACES = "the unit of traces and of the settings of policies; hours and days"
+BILL = "weight times seconds, and what is beside it"
+UNITS_OF_OTHERS = {
+    ("antiphase.topology/1", "gbps"): BY_HAND,
+    ("antiphase.profiles/1", "gbps"): BY_HAND,
+    ("antiphase.seen/1", "gbps"): BY_HAND,
+    ("antiphase.topology_diff/1", "gbps"): CABLES,
+    ("antiphase.advice/2", "s"): BILL,
+    ("antiphase.job_advices/1", "s"): BILL,
+    ("antiphase.sim_policies/2", "s"): TRACES,
+    ("antiphase.sim_replay/2", "s"): TRACES,
+    ("antiphase.trace_info/2", "s"): TRACES,
+    ("antiphase.progress/1", "s"): "a person waits",
+    ("HTTP", "gbps"): "rate_gbps of a request is as in antiphase.profiles/1",
+    ("HTTP", "s"): BILL,
+    ("CSV of sim replay", "s"): TRACES,
+    ("CSV of trace convert", "s"): TRACES,
+    ("CSV of trace convert", "gib"): TRACES,
+}
+
+# The members of an estimate of antiphase.sim_compare/2, from the text above its table.
 ESTIMATE = {"mean": "number", "ci95": "number"}
 DIFFERENCE = {"difference": "number", "difference_ci95": "number"}
 
@@ -37,6 +64,8 @@ def read_shapes(path):
     shapes, rows = {}, None
     for line in open(path, encoding="utf-8"):
         heading = re.match(r"## (antiphase\.\S+)$", line)
+        if line.startswith("## "):
+            rows = None
         if heading:
             rows = shapes.setdefault(heading[1], {"": {"schema": "string"}})
         row = re.match(r"\| (`.*?) \| (.*?) \| (.*) \|$", line)
@@ -140,7 +169,7 @@ def check_rows(document, array, key, text, faults):
     found = [word for word in first if word in wanted]
     if ">" in "".join(wanted):
         found = [word for word in first if ">" in word]
-    if (array, document["schema"]) == ("links", "antiphase.sim-run/1"):
+    if (array, document["schema"]) == ("links", "antiphase.sim_run/2"):
         wanted, found = sorted(wanted), sorted(found)  # The text has the worst first.
     if found[:len(wanted)] != wanted:
         faults.append(f"the text has rows {found}, the JSON {wanted}")
@@ -253,53 +282,53 @@ COMMANDS = [
     ("stats", "stats --runtime-dir run nothing-is-called-so", (0,), "",
      [("figures", "name", 0)]),
     ("stats", "stats --runtime-dir run build_info", (0,), "", [("figures", "name", 1)]),
-    ("slurm-install", "slurm install --conf slurm.conf", (0,), "", []),
-    ("slurm-status", "slurm status --conf slurm.conf --http 127.0.0.1:1", (1,), "", []),
-    ("slurm-release", "slurm release --config faultless.conf", (0,), "", []),
-    ("sim-run", "sim run two-jobs.ini", (0,), "--all-links",
+    ("slurm_install", "slurm install --conf slurm.conf", (0,), "", []),
+    ("slurm_status", "slurm status --conf slurm.conf --http 127.0.0.1:1", (1,), "", []),
+    ("slurm_release", "slurm release --config faultless.conf", (0,), "", []),
+    ("sim_run", "sim run two-jobs.ini", (0,), "--all-links",
      [("jobs", "job", 2), ("links", "link", None)]),
-    ("sim-run", "sim run two-jobs.ini --duration 0.001", (0,), "--all-links",
+    ("sim_run", "sim run two-jobs.ini --duration 0.001", (0,), "--all-links",
      [("jobs", "job", 2), ("links", "link", None)]),
-    ("sim-run", "sim run failures.ini", (0,), "--all-links",
+    ("sim_run", "sim run failures.ini", (0,), "--all-links",
      [("jobs", "job", 2), ("links", "link", None), ("events", "event", 5)]),
-    ("sim-run", "sim run one.ini", (0,), "--all-links",
+    ("sim_run", "sim run one.ini", (0,), "--all-links",
      [("jobs", "job", 1), ("links", "link", None)]),
-    ("sim-run", "sim run waits.ini --policy fair", (0,), "--all-links",
+    ("sim_run", "sim run waits.ini --policy fair", (0,), "--all-links",
      [("jobs", "job", 2), ("links", "link", None)]),
     # --series needs --json; '#' turns the appended one into a comment.
-    ("sim-run", "sim run two-jobs.ini --series --json #", (0,), "", []),
-    ("sim-run", "sim run two-jobs.ini --series --json --duration 0.001 #", (0,), "", []),
-    ("sim-compare", "sim compare waits.ini --seeds 1..2 --series --json #", (0,), "", []),
-    ("sim-compare", "sim compare two-jobs.ini --seeds 1..2", (0,), "", []),
-    ("sim-compare", "sim compare one.ini --seeds 1 --policies fair", (0,), "", []),
-    ("sim-compare", "sim compare waits.ini --seeds 1 --policies fair", (0,), "", []),
-    ("sim-policies", "sim policies", (0,), "", []),
-    ("sim-policies", "sim policies 2d-las", (0,), "", []),
-    ("trace-info", "trace info jobs.csv", (0,), "", []),
-    ("trace-info", "trace info one.csv", (0,), "", []),
-    ("sim-replay", "sim replay jobs.csv --cluster 2x8 --policy srtf,2d-las", (0,), "",
+    ("sim_run", "sim run two-jobs.ini --series --json #", (0,), "", []),
+    ("sim_run", "sim run two-jobs.ini --series --json --duration 0.001 #", (0,), "", []),
+    ("sim_compare", "sim compare waits.ini --seeds 1..2 --series --json #", (0,), "", []),
+    ("sim_compare", "sim compare two-jobs.ini --seeds 1..2", (0,), "", []),
+    ("sim_compare", "sim compare one.ini --seeds 1 --policies fair", (0,), "", []),
+    ("sim_compare", "sim compare waits.ini --seeds 1 --policies fair", (0,), "", []),
+    ("sim_policies", "sim policies", (0,), "", []),
+    ("sim_policies", "sim policies 2d-las", (0,), "", []),
+    ("trace_info", "trace info jobs.csv", (0,), "", []),
+    ("trace_info", "trace info one.csv", (0,), "", []),
+    ("sim_replay", "sim replay jobs.csv --cluster 2x8 --policy srtf,2d-las", (0,), "",
      [("policies", "policy", 2)]),
-    ("sim-replay", "sim replay studies/poisson-24.ini --cluster 24x1/4 --policy random --fabric "
+    ("sim_replay", "sim replay studies/poisson-24.ini --cluster 24x1/4 --policy random --fabric "
      "fabric.json --models models --augment dedicated --measure", (0,), "", []),
-    ("sim-replay", "sim replay jobs.csv --cluster 2x8 --policy fifo --until 1", (0,),
+    ("sim_replay", "sim replay jobs.csv --cluster 2x8 --policy fifo --until 1", (0,),
      "", [("policies", "policy", 1)]),
     # Output is in a file; '#' turns the appended --json into a comment.
-    ("sim-sweep", "sim sweep sweep.ini >sweep.out; cat sweep.sweep/sweep.json #", (0,),
+    ("sim_sweep", "sim sweep sweep.ini >sweep.out; cat sweep.sweep/sweep.json #", (0,),
      "", []),
-    ("sim-ratios", "sim sweep sweep.ini -o r >sweep.out; antiphase sim ratios r/sweep.json "
+    ("sim_ratios", "sim sweep sweep.ini -o r >sweep.out; antiphase sim ratios r/sweep.json "
      "-b policy=none -m summary.goodput", (0,), "", []),
 ]
 
 # Documented keys that no command above prints: where they are printed.
 ELSEWHERE = {
-    "antiphase.demo_live/1": ("",),  # tests/demo.py
+    "antiphase.demo_live/2": ("",),  # tests/demo.py
     "antiphase.model/1": ("",),  # check_models()
     "antiphase.setup_journal/1": ("",),  # tests/setup.py: a file.
     "antiphase.path_probe/1": ("ports[].switches[].",),  # tests/net: needs routers.
-    "antiphase.slurm-release/1": ("jobs[].",),  # tests/net: needs Slurm.
+    "antiphase.slurm_release/2": ("jobs[].",),  # tests/net: needs Slurm.
     # Paths: tests/api.py.  The outcome of advised hosts: no test, as it takes a placed job.
     "antiphase.job_advices/1": ("advice[].paths", "advice[].outcome.place."),
-    "antiphase.collector.jobs/1": ("jobs[].",),  # tests/net: needs a control group.
+    "antiphase.collector_jobs/2": ("jobs[].",),  # tests/net: needs a control group.
     "antiphase.seen/1": ("nodes[].ports[].gbps",),  # tests/net: needs ports with a speed.
 }
 
@@ -376,12 +405,16 @@ def write_store():
     daemon.wait()
 
 
+def is_of(name, schema):
+    return schema.rpartition("/")[0] == "antiphase." + name
+
+
 def check_command(shapes, printed_keys, schema, command, statuses, text_needs, arrays, faults):
     has_option = not command.startswith(("topology generate", "topology import",
                                          "topology report"))
     printed = run(f"antiphase {command}" + (" --json" if has_option else ""), statuses)
     document = json.loads(printed)
-    if next(iter(document)) != "schema" or document["schema"] != f"antiphase.{schema}/1":
+    if next(iter(document)) != "schema" or not is_of(schema, document["schema"]):
         faults.append("the first key is not the schema of the documentation")
         return
     check_object(document, shapes[document["schema"]], "", faults)
@@ -414,8 +447,14 @@ def check_models(shapes):
     return bool(faults)
 
 
+def read_former():
+    """The former schemas that docs/json.md names, which programs at most read."""
+    text = open("docs/json.md", encoding="utf-8").read().partition("\n## Former schemas\n")[2]
+    return set(re.findall(r"^\| `(antiphase\.[^`]+)` \|", text, re.MULTILINE))
+
+
 def check_schemas():
-    """docs/json.md has exactly the schemas that programs print."""
+    """docs/json.md has exactly the schemas that programs print, with names of one style."""
     folders, schema = ["bpf", "lib", "topology", "collector", "engine", "policies", "scheduler", "pacer", "sim", "cli",
                        "tests/net"], re.compile(r"antiphase\.[a-z_.-]+/[0-9]+")
     printed = set()
@@ -426,18 +465,58 @@ def check_schemas():
                     path = os.path.join(where, name)
                     printed.update(schema.findall(open(path, encoding="utf-8").read()))
     documented = set(schema.findall(open("docs/json.md", encoding="utf-8").read()))
-    wrong = sorted(printed ^ documented)
+    wrong = sorted((printed ^ documented) - read_former())
     print("FAIL" if wrong else "PASS", "json: docs/json.md names every schema that is printed",
           *wrong)
-    return bool(wrong)
+    odd = sorted(name for name in documented - read_former() if not SCHEMA_NAME.fullmatch(name))
+    print("FAIL" if odd else "PASS", "json: schemas have names in snake_case", *odd)
+    return bool(wrong or odd)
+
+
+def keys_of_api(value):
+    """The names of all properties of the HTTP API's description."""
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for item in items:
+        yield from keys_of_api(item)
+    if isinstance(value, dict) and isinstance(value.get("properties"), dict):
+        yield from value["properties"]
+
+
+def columns_of_csv():
+    """("CSV of" a command, column) for every CSV that programs write."""
+    folder = os.path.join(BUILD, "json-shapes-csv")
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    run("cd examples && "
+        f"antiphase sim run two-jobs.ini --iterations 2 --csv {folder}/run/ && "
+        f"antiphase sim compare two-jobs.ini --iterations 2 --seeds 1 --policies fair --csv {folder}/compare/ && "
+        f"antiphase sim replay jobs.csv --cluster 2x8 --policy fifo --csv {folder}/replay.csv && "
+        f"antiphase trace convert jobs.csv --output {folder}/convert.csv && "
+        f"antiphase sim sweep sweep.ini -o {folder}/sweep && "
+        f"antiphase sim ratios {folder}/sweep/sweep.json -b policy=none -m summary.goodput --csv {folder}/ratios.csv")
+    for files, command in (("run", "sim run"), ("compare", "sim compare"), ("replay.csv", "sim replay"),
+                           ("convert.csv", "trace convert"), ("sweep", "sim sweep"), ("ratios.csv", "sim ratios")):
+        path = os.path.join(folder, files)
+        names = [path] if files.endswith(".csv") else [os.path.join(path, name) for name in os.listdir(path)
+                                                       if name.endswith(".csv")]
+        for name in names:
+            lines = [line for line in open(name, encoding="utf-8") if not line.startswith("#")]
+            yield from (("CSV of " + command, column.strip()) for column in lines[0].split(","))
+    shutil.rmtree(folder)
 
 
 def check_units(shapes):
-    """Numbers have the units that docs/json.md names."""
-    wrong = sorted({f"{schema}:{key}" for schema, rows in shapes.items() for keys in rows.values()
-                    for key in keys if OTHER_UNIT.search(key) and schema != OTHER_UNITS_IN})
+    """Each quantity has one unit in keys and columns; whoever has another one has a reason."""
+    keys = {(schema, key) for schema, rows in shapes.items() for row in rows.values() for key in row}
+    keys |= set(columns_of_csv())
+    keys |= {("HTTP", key) for key in keys_of_api(json.load(open("docs/openapi.json", encoding="utf-8")))}
+    others = {(where, key, unit) for where, key in keys for unit in OTHER_UNIT.findall(key)}
+    wrong = sorted(f"{where}:{key}" for where, key, unit in others if (where, unit) not in UNITS_OF_OTHERS)
     print("FAIL" if wrong else "PASS", "json: keys have the units of docs/json.md", *wrong)
-    return bool(wrong)
+    unused = sorted(f"{where}:{unit}" for where, unit in
+                    set(UNITS_OF_OTHERS) - {(where, unit) for where, _, unit in others})
+    print("FAIL" if unused else "PASS", "json: and no more exceptions than needed", *unused)
+    return bool(wrong or unused)
 
 
 def start_collector():
@@ -479,7 +558,8 @@ def main():
         printed[document["schema"]] = set(keys_of(document))
         print("FAIL" if faults else "PASS", "json: antiphase-collector job list")
         failed |= bool(faults)
-        unseen = set(shapes) - {f"antiphase.{schema}/1" for schema, *_ in COMMANDS}
+        unseen = {schema for schema in shapes
+                  if not any(is_of(name, schema) for name, *_ in COMMANDS)}
         failed |= check_models(shapes)
         unseen -= set(printed) | {schema for schema, keys in ELSEWHERE.items() if "" in keys}
         print("FAIL" if unseen else "PASS", "json: every documented shape is printed",

@@ -145,7 +145,7 @@ def fabrics():
     own = antiphase.Fabric.of_cables({"leaf0": 1}, {"a": 8, "b": 8},
                                      [("a", "leaf0", 100), ("b:eth0", "leaf0", 200)])
     equal(own.summary()["slots"], 16)
-    equal([row["gbps"] for row in own.path("a", "b").table("links")], [100, 200])
+    equal([row["capacity_bps"] for row in own.path("a", "b").table("links")], [100e9, 200e9])
     equal({row["link"] for row in own.links_of(["a", "b"]).table("links")},
           {"a:p0>leaf0:p0", "leaf0:p0>a:p0", "b:eth0>leaf0:p1", "leaf0:p1>b:eth0"})
     equal((own.check().status, own.check()["faults"]), (0, []))
@@ -164,7 +164,7 @@ def compatibility():
           [profile["job"] for profile in document["profiles"]])
     equal(antiphase.compat(files, 30, min_score=1).status, 1)
     advice = antiphase.call("advise", jobs=example("two-jobs.ini"))
-    equal(advice["schema"], "antiphase.advice/1")
+    equal(advice["schema"], "antiphase.advice/2")
 
 
 def errors_are_the_programs_own():

@@ -445,7 +445,7 @@ def check_damage():
     sweep()
     names = sorted(name for name in results())
     write("grid.sweep/cells/" + names[0], "")
-    write("grid.sweep/cells/" + names[1], '{"schema": "antiphase.sim-cell/1", "comm')
+    write("grid.sweep/cells/" + names[1], '{"schema": "antiphase.sim_cell/2", "comm')
     shutil.copy("grid.sweep/cells/" + names[2], "grid.sweep/cells/" + names[3])
     done = sweep("--merge")
     verdict(done[0] == 1 and "hold 1 cell\n" in done[1] and "3 of 4 cells" in done[1] and

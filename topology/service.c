@@ -85,7 +85,7 @@ begin_change(struct service *s, struct text *text, int kind)
 	BUG_ON(!text->out);
 	jsonw_init(&text->w, text->out);
 	jsonw_flat_object(&text->w, NULL);
-	jsonw_str(&text->w, "schema", "antiphase.topology_change/1");
+	jsonw_str(&text->w, "schema", "antiphase.topology_change/2");
 	jsonw_int(&text->w, "at_us", s->now_us);
 	jsonw_str(&text->w, "kind", service_change_names[kind]);
 	s->n_changes[kind]++;
@@ -151,8 +151,8 @@ on_seen_change(void *ctx, const struct observed_change *change)
 	write_link(s, &text.w, at.rx);
 	jsonw_end(&text.w);
 	if (change->kind == OBSERVED_SPEED) {
-		jsonw_num(&text.w, "before_gbps", change->before_bps / 1e9);
-		jsonw_num(&text.w, "after_gbps", change->after_bps / 1e9);
+		jsonw_num(&text.w, "before_bps", change->before_bps);
+		jsonw_num(&text.w, "after_bps", change->after_bps);
 	}
 	if (change->kind == OBSERVED_NEIGHBOUR) {
 		write_peer(&text.w, "before", change->before);
@@ -290,7 +290,7 @@ announce_difference(struct service *s, const char *finding, bool is_new)
 	s->n_changes[SERVICE_CHANGE_DIFFERENCE]++;
 	strbuf_printf(
 		&text,
-		"{\"schema\": \"antiphase.topology_change/1\", \"at_us\": %" PRId64
+		"{\"schema\": \"antiphase.topology_change/2\", \"at_us\": %" PRId64
 		", \"kind\": \"difference\", \"new\": %s, \"difference\": %s}\n",
 		s->now_us, is_new ? "true" : "false", finding);
 	if (s->opts.announce)

@@ -15,7 +15,7 @@
  *	POST /api/v1/seen     {"node":"h0",...}: a report (observed_json.h)
  *
  * docs/json.md has the replies, antiphase.topology_reply/1, and the announcements,
- * antiphase.topology_change/1.
+ * antiphase.topology_change/2.
  */
 #ifndef TOPOLOGY_SERVICE_H
 #define TOPOLOGY_SERVICE_H

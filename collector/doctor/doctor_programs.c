@@ -69,7 +69,8 @@ on_answer(void *ctx, const struct child_result *result)
 
 /* The document that it prints, parsed; NULL with 'err' filled.  Free both. */
 static struct json_doc *
-ask(const char *const *words, const char *schema, char **ret_text, struct err *err)
+ask(const char *const *words, const char *schema, int version, char **ret_text,
+    struct err *err)
 {
 	char *program = find_antiphase();
 	const char *argv[8] = { program };
@@ -89,7 +90,7 @@ ask(const char *const *words, const char *schema, char **ret_text, struct err *e
 		*ret_text = answer.text;
 		if (json_parse("antiphase", answer.text, strlen(answer.text), &doc,
 			       err) == 0 &&
-		    json_check_schema(doc, schema, 1, err) < 0) {
+		    json_check_schema(doc, schema, version, err) < 0) {
 			json_doc_free(doc);
 			doc = NULL;
 		}
@@ -134,7 +135,7 @@ doctor_check_slurm(struct doctor *doctor)
 	struct err err = { .line = 0 };
 	const struct json *array;
 	char *text;
-	struct json_doc *doc = ask(words, "antiphase.slurm-status", &text, &err);
+	struct json_doc *doc = ask(words, "antiphase.slurm_status", 2, &text, &err);
 	size_t n;
 
 	if (!doc ||
@@ -159,7 +160,7 @@ ask_store(struct doctor *doctor, const char *path)
 	const char *fault = NULL;
 	int64_t bytes = 0;
 	char *text;
-	struct json_doc *doc = ask(words, "antiphase.store_check", &text, &err);
+	struct json_doc *doc = ask(words, "antiphase.store_check", 1, &text, &err);
 	size_t n;
 
 	if (!doc ||

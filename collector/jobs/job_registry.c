@@ -250,7 +250,7 @@ write_json(const struct job_registry *registry, FILE *out)
 {
 	struct jsonw w;
 
-	jsonw_document(&w, out, "antiphase.collector.jobs/1");
+	jsonw_document(&w, out, "antiphase.collector_jobs/2");
 	jsonw_int(&w, "at_us", clk_wall_us());
 	jsonw_array(&w, "jobs");
 	for (size_t i = 0; i < cgroups_n_registered(registry->cgroups); i++) {

@@ -42,7 +42,7 @@ void job_registry_check(struct job_registry *registry,
 			void *ctx);
 size_t job_registry_n_gone(const struct job_registry *registry);
 
-/* {"schema":"antiphase.collector.jobs/1","jobs":[...]}, or lines for people. */
+/* {"schema":"antiphase.collector_jobs/2","jobs":[...]}, or lines for people. */
 void job_registry_write(const struct job_registry *registry, bool is_json,
 			struct strbuf *out);
 

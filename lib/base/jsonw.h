@@ -2,7 +2,7 @@
 /*
  * jsonw.h - JSON writer to a stream.
  *
- *	jsonw_document(&w, stdout, "antiphase.compat/1");
+ *	jsonw_document(&w, stdout, "antiphase.compat/2");
  *	jsonw_array(&w, "jobs");
  *	...
  *	jsonw_end(&w);

@@ -85,7 +85,7 @@ class Result(dict):
 
 
 class Sweep(Result):
-    """antiphase.sim-sweep/1, with its cells as a table."""
+    """antiphase.sim_sweep/2, with its cells as a table."""
 
     def cells(self, of=""):
         """A row per cell: "cell", "seed", its axes, and its metrics.
@@ -194,19 +194,19 @@ def call(*arguments, program=None, **options):
 
 
 def run(scenario, program=None, **options):
-    """'antiphase sim run' of a Scenario or a file: antiphase.sim-run/1."""
+    """'antiphase sim run' of a Scenario or a file: antiphase.sim_run/2."""
     with _inputs(scenario, options) as path:
         return _document(["sim", "run", path, *_options(options), "--json"], program)
 
 
 def compare(scenario, program=None, **options):
-    """'antiphase sim compare' of a Scenario or a file: antiphase.sim-compare/1."""
+    """'antiphase sim compare' of a Scenario or a file: antiphase.sim_compare/2."""
     with _inputs(scenario, options) as path:
         return _document(["sim", "compare", path, *_options(options), "--json"], program)
 
 
 def compat(profiles, capacity_gbps, program=None, **options):
-    """'antiphase compat' of profiles: antiphase.compat/1.
+    """'antiphase compat' of profiles: antiphase.compat/2.
 
     'profiles' is a list of files or FILE#JOB, or a document of antiphase.profiles/1.
     """
@@ -295,7 +295,7 @@ class Fabric:
         return _write_json(path, self.document)
 
     def summary(self, **options):
-        """'antiphase topology show': antiphase.topology_summary/1."""
+        """'antiphase topology show': antiphase.topology_summary/2."""
         return self._ask("show", [], options)
 
     def check(self, **options):

@@ -102,8 +102,8 @@ take_view(const struct jobs *jobs, const struct advisor_view *view,
 			.n_jobs = link->n_jobs,
 			.score_before = link->score_before,
 			.score_after = link->score_after,
-			.excess_before_gbps = link->excess_before_bps / 1e9,
-			.excess_after_gbps = link->excess_after_bps / 1e9,
+			.excess_before_bps = link->excess_before_bps,
+			.excess_after_bps = link->excess_after_bps,
 		};
 	}
 }

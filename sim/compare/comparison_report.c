@@ -286,7 +286,7 @@ comparison_report_json(const struct comparison_report *r, FILE *out)
 {
 	struct jsonw w;
 
-	jsonw_document(&w, out, "antiphase.sim-compare/1");
+	jsonw_document(&w, out, "antiphase.sim_compare/2");
 	jsonw_str(&w, "scenario", r->scenario->file);
 	jsonw_flat_array(&w, "seeds");
 	for (size_t i = 0; i < comparison_n_seeds(r->comparison); i++)

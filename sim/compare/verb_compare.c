@@ -300,7 +300,7 @@ run_compare(int argc, char **argv)
 			"what antiphase may change: place, path, time, move (default: all)"),
 		CLI_OPT("seeds", 's', CLI_STR, &args.seeds, "LIST",
 			"seeds, such as 1..10 or 1,2,5"),
-		SETUP_OPTS(&args.common, "machine-readable: antiphase.sim-compare/1",
+		SETUP_OPTS(&args.common, "machine-readable: antiphase.sim_compare/2",
 			   "also write CSV, a row per run: one file, or all into a "
 			   "folder"),
 		CLI_OPTS_END,

@@ -156,7 +156,7 @@ trace_info_json(const struct trace_info *info, const char *path, FILE *out)
 	const struct trace_counters_sums *sums = &info->sums;
 	struct jsonw w;
 
-	jsonw_document(&w, out, "antiphase.trace-info/1");
+	jsonw_document(&w, out, "antiphase.trace_info/2");
 	jsonw_str(&w, "trace", path);
 	jsonw_str(&w, "format", jobtrace_format_names[info->format]);
 	jsonw_int(&w, "n_rows", (int64_t)counts->rows);

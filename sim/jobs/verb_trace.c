@@ -73,7 +73,7 @@ run_info(int argc, char **argv)
 		FORMAT_OPT(&format),
 		INSTANCES_OPT(&instances),
 		CLI_OPT("json", 'j', CLI_FLAG, &json, NULL,
-			"machine-readable: antiphase.trace-info/1"),
+			"machine-readable: antiphase.trace_info/2"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_trace_info, opts, argc, argv);

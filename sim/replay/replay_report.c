@@ -177,7 +177,7 @@ replay_report_json(const struct replay_report *report, FILE *out)
 	const struct joblist *list = report->list;
 	struct jsonw w;
 
-	jsonw_document(&w, out, "antiphase.sim-replay/1");
+	jsonw_document(&w, out, "antiphase.sim_replay/2");
 	jsonw_str(&w, "trace", report->path);
 	jsonw_str(&w, "format", jobtrace_format_names[list->format]);
 	jsonw_str(&w, "cluster", report->cluster);

@@ -149,7 +149,7 @@ put_json(const struct policy_spec *only, FILE *out)
 {
 	struct jsonw w;
 
-	jsonw_document(&w, out, "antiphase.sim-policies/1");
+	jsonw_document(&w, out, "antiphase.sim_policies/2");
 	jsonw_array(&w, "policies");
 	for (const struct policy_spec *spec = policy_table; spec->name; spec++) {
 		struct replay_module modules[REPLAY_MODULES];
@@ -184,7 +184,7 @@ run_policies(int argc, char **argv)
 	bool json = false;
 	const struct cli_opt opts[] = {
 		CLI_OPT("json", 'j', CLI_FLAG, &json, NULL,
-			"machine-readable: antiphase.sim-policies/1"),
+			"machine-readable: antiphase.sim_policies/2"),
 		CLI_OPTS_END,
 	};
 	int first = cli_parse(&verb_sim_policies, opts, argc, argv);

@@ -352,7 +352,7 @@ run_replay(int argc, char **argv)
 			"format of the trace; auto: detect it from the first row",
 			.words = jobtrace_format_names),
 		CLI_OPT("json", 'j', CLI_FLAG, &args.json, NULL,
-			"machine-readable: antiphase.sim-replay/1"),
+			"machine-readable: antiphase.sim_replay/2"),
 		CLI_OPT("csv", 0, CLI_STR, &args.csv, "FILE",
 			"also write CSV, a row per job and policy"),
 		PROGRESS_OPT(&args.progress),

@@ -231,12 +231,13 @@ perfetto_flows(struct perfetto *t, uint32_t job, uint32_t segment, double start_
 	}
 	for (size_t i = 0; i < footprint->n; i++) {
 		const struct footprint_entry *entry = &footprint->entries[i];
-		double gbps = length_ns > 0 ? entry->factor * bytes * 8 / length_ns : 0;
+		double bps =
+			length_ns > 0 ? entry->factor * bytes * 8e9 / length_ns : 0;
 
 		if (!t->is_shown[entry->link] || !has_room(t, start_ns))
 			continue;
 		put_slice(t, LINKS_PROCESS + entry->link, thread, job_name(t, job),
-			  start_ns, end_ns, "mean_gbps", gbps);
+			  start_ns, end_ns, "mean_bps", bps);
 		vec_push(&t->edges,
 			 ((struct edge){ entry->link, job, 1, llround(start_ns) }));
 		vec_push(&t->edges,

@@ -301,12 +301,11 @@ json_link(const struct run_report *r, const struct experiment_link *link,
 	topo_link_name(r->topo, link->link, name);
 	jsonw_object(w, NULL);
 	jsonw_str(w, "link", name->text);
-	jsonw_num(w, "capacity_gbps",
-		  topo_link(r->topo, link->link)->capacity_bps / 1e9);
+	jsonw_num(w, "capacity_bps", topo_link(r->topo, link->link)->capacity_bps);
 	jsonw_int(w, "jobs", link->n_jobs);
 	jsonw_int(w, "bytes", llround(stats->bytes));
 	jsonw_rounded(w, "utilization", run_report_utilization(r, link), 6);
-	jsonw_rounded(w, "peak_gbps", stats->peak_bps / 1e9, 6);
+	jsonw_rounded(w, "peak_bps", stats->peak_bps, 0);
 	jsonw_rounded(w, "busy_us", stats->busy_ns / 1e3, 3);
 	jsonw_rounded(w, "over_us", stats->over_ns / 1e3, 3);
 	jsonw_rounded(w, "jobs_at_once_mean", run_report_mean_jobs(r, link), 6);
@@ -346,7 +345,7 @@ run_report_json(const struct run_report *r, FILE *out)
 	struct strbuf name = STRBUF_EMPTY;
 	struct jsonw w;
 
-	jsonw_document(&w, out, "antiphase.sim-run/1");
+	jsonw_document(&w, out, "antiphase.sim_run/2");
 	jsonw_str(&w, "scenario", r->scenario->file);
 	jsonw_str(&w, "policy", r->policy);
 	jsonw_int(&w, "seed", (int64_t)r->seed);

@@ -276,7 +276,7 @@ run_run(int argc, char **argv)
 		CLI_OPT("seed", 's', CLI_INT, &args.seed, "N",
 			"seed of jitter and phases; default: the scenario's", .min = 0,
 			.max = 1e15, .ret_given = &args.has_seed),
-		SETUP_OPTS(&args.common, "machine-readable: antiphase.sim-run/1",
+		SETUP_OPTS(&args.common, "machine-readable: antiphase.sim_run/2",
 			   "also write CSV: a file of jobs, or all into a folder"),
 		CLI_OPT("trace", 't', CLI_STR, &args.trace, "FILE",
 			"also write a trace for Perfetto"),

@@ -122,7 +122,7 @@ put_head(const struct study *study, size_t cell, struct jsonw *w, FILE *out)
 	char digest[17];
 
 	snprintf(digest, sizeof digest, "%016" PRIx64, study->digests[cell]);
-	jsonw_document(w, out, "antiphase.sim-cell/1");
+	jsonw_document(w, out, "antiphase.sim_cell/2");
 	jsonw_str(w, "digest", digest);
 	cells_put_origin(study, cell, w);
 }
@@ -206,7 +206,7 @@ cells_get(const struct study *study, size_t cell, struct json_doc **ret_doc,
 	if (r == 0)
 		r = json_parse("a cell", text, n, &doc, err);
 	if (r == 0)
-		r = json_check_schema(doc, "antiphase.sim-cell", 1, err);
+		r = json_check_schema(doc, "antiphase.sim_cell", 2, err);
 	if (r == 0)
 		r = json_get_str(doc, json_root(doc), "command", &found, err);
 	command = cells_command(study, cell);

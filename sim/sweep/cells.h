@@ -2,7 +2,7 @@
 /*
  * cells.h - results of a sweep's cells, in files.
  *
- *	OUT/cells/DIGEST.json      antiphase.sim-cell/1: the cell's output and its origin
+ *	OUT/cells/DIGEST.json      antiphase.sim_cell/2: the cell's output and its origin
  *	OUT/cells/DIGEST.failed    its command and its last error, if it failed
  *
  * Each file is written completely or not at all.  So a killed process leaves finished

@@ -175,7 +175,7 @@ put_heads(struct merge *merge, const char *command, FILE *json)
 	for (size_t i = 0; i < sweep->command.n; i++)
 		fprintf(merge->csv, " %s", sweep->command.items[i]);
 	fprintf(merge->csv, "\ncell,");
-	jsonw_document(&merge->w, json, "antiphase.sim-sweep/1");
+	jsonw_document(&merge->w, json, "antiphase.sim_sweep/2");
 	jsonw_str(&merge->w, "sweep", sweep->file);
 	jsonw_str(&merge->w, "version", study->version);
 	jsonw_str(&merge->w, "command", command);

@@ -103,7 +103,11 @@ read_cells(struct reader *reader, struct err *err)
 {
 	const struct json *cells, *root = json_root(reader->doc);
 	size_t n;
-	int r = json_check_schema(reader->doc, "antiphase.sim-sweep", 1, err);
+	/* Up to 1 its name had a hyphen. */
+	int r = json_check_schema(reader->doc, "antiphase.sim-sweep", 1, NULL);
+
+	if (r < 0)
+		r = json_check_schema(reader->doc, "antiphase.sim_sweep", 2, err);
 
 	if (r == 0)
 		r = json_get_str(reader->doc, root, "sweep", &reader->ratios->sweep,

@@ -40,7 +40,7 @@ struct ratios {
 };
 
 /*
- * Computes the ratios from a merged sweep (antiphase.sim-sweep/1), which it borrows.
+ * Computes the ratios from a merged sweep (antiphase.sim_sweep/2), which it borrows.
  * 'base' has items "AXIS=VALUE".  Returns 0, or -EINVAL with 'err' filled: an unknown
  * axis, value or metric, or a metric that appears several times in one cell.
  */

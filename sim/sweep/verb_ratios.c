@@ -135,7 +135,7 @@ print_json(const struct ratios_report *report, FILE *out)
 {
 	struct jsonw w;
 
-	jsonw_document(&w, out, "antiphase.sim-ratios/1");
+	jsonw_document(&w, out, "antiphase.sim_ratios/2");
 	jsonw_str(&w, "sweep", report->ratios->sweep);
 	jsonw_str(&w, "version", report->ratios->version);
 	jsonw_array(&w, "base");
@@ -278,7 +278,7 @@ run_ratios(int argc, char **argv)
 		CLI_OPT("reference", 0, CLI_LIST, &args.reference, "TEXT=VALUE,...",
 			"add a last row, such as published figures; repeatable"),
 		CLI_OPT("json", 'j', CLI_FLAG, &args.json, NULL,
-			"machine-readable: antiphase.sim-ratios/1"),
+			"machine-readable: antiphase.sim_ratios/2"),
 		CLI_OPT("csv", 0, CLI_STR, &args.csv, "FILE",
 			"also write a CSV line for each row and metric"),
 		CLI_OPTS_END,

@@ -10,6 +10,7 @@ jobs, regardless of the gain.
 """
 import json
 import os
+import re
 import statistics
 import sys
 
@@ -163,6 +164,22 @@ def check(results):
     return failed
 
 
+def in_us(value, factor=1):
+    """A copy whose times, which are keys with _ms and _s here, are in microseconds."""
+    if isinstance(value, dict):
+        copy = {}
+        for key, item in value.items():
+            unit = re.search(r"_(ms|s)(?=$|_per_iteration$)", key)
+            name = key if not unit else key[:unit.start()] + "_us" + key[unit.end():]
+            copy[name] = in_us(item, {"ms": 1e3, "s": 1e6}[unit[1]] if unit else 1)
+        return copy
+    if isinstance(value, list):
+        return [in_us(item, factor) for item in value]
+    if factor == 1 or value is None:
+        return value
+    return round(value * factor, 3)
+
+
 def main():
     folder = sys.argv[1]
     with open(os.path.join(folder, "plan.json")) as file:
@@ -178,8 +195,9 @@ def main():
     if "--check" in sys.argv:
         failed |= check(results)
     elif "--json" in sys.argv:
-        json.dump({"schema": "antiphase.demo_live/1", "rate_mbps": plan["rate_mbps"],
-                   "cases": results}, sys.stdout, indent=2)
+        json.dump(in_us({"schema": "antiphase.demo_live/2",
+                         "rate_bps": plan["rate_mbps"] * 1000000, "cases": results}),
+                  sys.stdout, indent=2)
         print()
     else:
         for result in results:

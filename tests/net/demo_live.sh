@@ -8,7 +8,7 @@
 # (demo_plan.py explains the choice); once all jobs run at the same time on separate
 # links, which shows the effect of the machine's CPUs; and the simulator repeats the
 # pairs.  It prints tables and verdicts, or with --json one document,
-# antiphase.demo_live/1 (demo_live.py; docs/json.md).  Progress goes to stderr.
+# antiphase.demo_live/2 (demo_live.py; docs/json.md).  Progress goes to stderr.
 #
 #	DEMO_CASES    some of: equal ratio incommensurate change part paths (default: all)
 #	DEMO_PAIRS    pairs per case; DEMO_SECONDS, DEMO_ALONE_SECONDS: seconds per run, of

@@ -146,6 +146,49 @@ a_bad_move_is_refused(void **state)
 	}
 }
 
+/* A document as antiphase.advice/1: with "X_gbps" for "X_bps". */
+static char *
+former_text(const char *text)
+{
+	static const char schema[] = "antiphase.advice/", key[] = "_bps\": ";
+	struct strbuf out = STRBUF_EMPTY;
+	const char *at = strstr(text, schema) + strlen(schema);
+	char *end;
+
+	strbuf_add(&out, text, (size_t)(at - text));
+	strbuf_puts(&out, "1");
+	for (text = at + 1; (at = strstr(text, key)); text = end) {
+		strbuf_add(&out, text, (size_t)(at - text));
+		strbuf_printf(&out, "_gbps\": %.15g",
+			      strtod(at + strlen(key), &end) / 1e9);
+	}
+	strbuf_puts(&out, text);
+	return strbuf_steal(&out);
+}
+
+static void
+the_former_schema_is_read(void **state)
+{
+	struct advice_doc doc;
+	struct err err;
+	size_t length;
+	char *text, *former, *again;
+
+	(void)state;
+	make_doc(ADVISE_ANTIPHASE, &doc);
+	text = advice_json_text(&doc, &length);
+	advice_doc_fini(&doc);
+	former = former_text(text);
+	assert_non_null(strstr(former, "\"capacity_gbps\": 50,"));
+	assert_int_equal(advice_json_parse("a", former, strlen(former), &doc, &err), 0);
+	again = advice_json_text(&doc, &length);
+	assert_string_equal(again, text);
+	advice_doc_fini(&doc);
+	free(again);
+	free(former);
+	free(text);
+}
+
 static void
 finds_jobs_and_links_by_name(void **state)
 {
@@ -164,7 +207,7 @@ finds_jobs_and_links_by_name(void **state)
 	assert_false(advice_doc_link_is(link, "leaf0:p"));
 	assert_false(advice_doc_link_is(link, "spine0"));
 	assert_false(advice_doc_link_is(link, "leaf0:p3>"));
-	assert_near(link->capacity_gbps, 50, 0);
+	assert_near(link->capacity_bps, 50e9, 0);
 	assert_int_equal(link->n_jobs, 2);
 	assert_string_equal(link->jobs[0], "vgg");
 	assert_string_equal(link->jobs[1], "bert");
@@ -207,7 +250,7 @@ static void
 says_what_is_wrong_with_a_file(void **state)
 {
 	(void)state;
-	assert_refused("antiphase.advice/1", "antiphase.advice/2", "advice");
+	assert_refused("antiphase.advice/2", "antiphase.advice/3", "advice");
 	assert_refused("\"policy\": \"antiphase\"", "\"policy\": \"antifase\"",
 		       "did you mean 'antiphase'?");
 	assert_refused("\"shift_us\"", "\"shfit_us\"", "did you mean 'shift_us'?");
@@ -310,6 +353,7 @@ main(void)
 		cmocka_unit_test(reads_back_what_it_writes),
 		cmocka_unit_test(a_move_has_its_bill),
 		cmocka_unit_test(a_bad_move_is_refused),
+		cmocka_unit_test(the_former_schema_is_read),
 		cmocka_unit_test(finds_jobs_and_links_by_name),
 		cmocka_unit_test(says_what_is_wrong_with_a_file),
 		cmocka_unit_test(every_job_and_link_is_explained_in_five_parts),

@@ -371,7 +371,7 @@ what_other_verbs_find_is_taken_over(void **state)
 	static const char script[] =
 		"#!/bin/sh\n"
 		"case $1 in\n"
-		"slurm) echo '{\"schema\":\"antiphase.slurm-status/1\",\"findings\":["
+		"slurm) echo '{\"schema\":\"antiphase.slurm_status/2\",\"findings\":["
 		"{\"state\":\"FAIL\",\"topic\":\"slurmctld\",\"text\":\"DOWN\","
 		"\"remedy\":\"r\"},"
 		"{\"state\":\"WARN\",\"topic\":\"spank\",\"text\":\"not built\","

@@ -45,11 +45,11 @@ a_document_names_its_schema_first(void **state)
 
 	(void)state;
 	page.out = open_memstream(&page.text, &page.size);
-	jsonw_document(&page.w, page.out, "antiphase.compat/1");
+	jsonw_document(&page.w, page.out, "antiphase.compat/2");
 	jsonw_int(&page.w, "jobs", 2);
 	jsonw_end(&page.w);
 	assert_page(&page, "{\n"
-			   "  \"schema\": \"antiphase.compat/1\",\n"
+			   "  \"schema\": \"antiphase.compat/2\",\n"
 			   "  \"jobs\": 2\n"
 			   "}\n");
 }
@@ -62,7 +62,7 @@ a_document_is_indented_and_flat_parts_are_not(void **state)
 	(void)state;
 	page_begin(&page);
 	jsonw_object(&page.w, NULL);
-	jsonw_str(&page.w, "schema", "antiphase.compat/1");
+	jsonw_str(&page.w, "schema", "antiphase.compat/2");
 	jsonw_array(&page.w, "jobs");
 	jsonw_flat_object(&page.w, NULL);
 	jsonw_str(&page.w, "job", "vgg");
@@ -84,7 +84,7 @@ a_document_is_indented_and_flat_parts_are_not(void **state)
 	assert_page(
 		&page,
 		"{\n"
-		"  \"schema\": \"antiphase.compat/1\",\n"
+		"  \"schema\": \"antiphase.compat/2\",\n"
 		"  \"jobs\": [\n"
 		"    {\"job\": \"vgg\", \"shift_us\": -1500, \"links\": [\"a\", null]}\n"
 		"  ],\n"

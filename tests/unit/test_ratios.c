@@ -14,8 +14,9 @@
 	"\"}, {\"axis\": \"jobs\", \"value\": \"" jobs                              \
 	"\"}], \"metrics\": [{\"of\": \"\", \"metric\": \"other\", \"value\": 9}, " \
 	"{\"of\": \"x\", \"metric\": \"mean\", \"value\": " #value "}]}"
-#define SWEEP(cells)                                                                 \
-	"{\"schema\": \"antiphase.sim-sweep/1\", \"sweep\": \"x.ini\", "             \
+#define SWEEP(cells) SWEEP_OF("sim_sweep/2", cells)
+#define SWEEP_OF(schema, cells)                                                      \
+	"{\"schema\": \"antiphase." schema "\", \"sweep\": \"x.ini\", "              \
 	"\"version\": \"v\", \"command\": \"c\", \"n_cells\": 8, \"cells\": [" cells \
 	"]}"
 
@@ -93,6 +94,20 @@ ratios_are_of_pairs_of_the_same_seed(void **state)
 }
 
 static void
+a_sweep_of_a_former_version_is_read(void **state)
+{
+	static const char former[] = SWEEP_OF("sim-sweep/1", CELL("none", "8", 1, 4));
+	struct json_doc *doc;
+	struct ratios ratios;
+
+	(void)state;
+	assert_int_equal(make(former, "policy=none", "mean", &doc, &ratios), 0);
+	assert_int_equal(ratios.n_rows, 1);
+	ratios_fini(&ratios);
+	json_doc_free(doc);
+}
+
+static void
 what_is_not_there_is_refused(void **state)
 {
 	static const struct {
@@ -102,15 +117,15 @@ what_is_not_there_is_refused(void **state)
 		{ sweep, "polity=none", "mean" },
 		{ sweep, "policy=bad", "mean" },
 		{ sweep, "policy=none", "mode" },
-		{ "{\"schema\": \"antiphase.sim-run/1\"}", "policy=none", "mean" },
-		{ "{\"schema\": \"antiphase.sim-sweep/1\", \"sweep\": \"x\", "
+		{ "{\"schema\": \"antiphase.sim_run/2\"}", "policy=none", "mean" },
+		{ "{\"schema\": \"antiphase.sim_sweep/2\", \"sweep\": \"x\", "
 		  "\"version\": \"v\", \"cells\": [3]}",
 		  "policy=none", "mean" },
-		{ "{\"schema\": \"antiphase.sim-sweep/1\", \"sweep\": \"x\", "
+		{ "{\"schema\": \"antiphase.sim_sweep/2\", \"sweep\": \"x\", "
 		  "\"version\": \"v\", \"cells\": [{\"seed\": 1, \"axes\": [3], "
 		  "\"metrics\": []}]}",
 		  "policy=none", "mean" },
-		{ "{\"schema\": \"antiphase.sim-sweep/1\", \"sweep\": \"x\", "
+		{ "{\"schema\": \"antiphase.sim_sweep/2\", \"sweep\": \"x\", "
 		  "\"version\": \"v\", \"cells\": [{\"seed\": 1, \"axes\": [], "
 		  "\"metrics\": [{\"metric\": \"mean\", \"value\": 1}, "
 		  "{\"metric\": \"mean\", \"value\": 1}]}]}",
@@ -133,6 +148,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ratios_are_of_pairs_of_the_same_seed),
+		cmocka_unit_test(a_sweep_of_a_former_version_is_read),
 		cmocka_unit_test(what_is_not_there_is_refused),
 	};
 

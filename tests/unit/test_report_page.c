@@ -108,6 +108,25 @@ space_between_tokens_is_left_out_and_strings_stay(void **state)
 }
 
 static void
+documents_of_former_versions_are_taken(void **state)
+{
+	static const char *const former[] = {
+		"{\"schema\":\"antiphase.advice/1\"}",
+		"{\"schema\":\"antiphase.sim-run/1\"}",
+		"{\"schema\":\"antiphase.sim_run/2\"}",
+	};
+	struct report report = REPORT_EMPTY;
+	struct err err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof former / sizeof *former; i++)
+		assert_int_equal(
+			report_add("a", former[i], strlen(former[i]), &report, &err),
+			0);
+	report_free(&report);
+}
+
+static void
 what_a_report_cannot_show_is_refused(void **state)
 {
 	static const char *const bad[] = { "",
@@ -137,6 +156,7 @@ main(void)
 		cmocka_unit_test(a_report_holds_its_documents_style_and_script_once),
 		cmocka_unit_test(names_cannot_end_the_script_that_holds_them),
 		cmocka_unit_test(space_between_tokens_is_left_out_and_strings_stay),
+		cmocka_unit_test(documents_of_former_versions_are_taken),
 		cmocka_unit_test(what_a_report_cannot_show_is_refused),
 	};
 

@@ -29,7 +29,7 @@ hear(void *ctx, const char *topic, const char *text)
 	(void)ctx;
 	strbuf_printf(&told, "%s %s", topic, text);
 	assert_int_equal(json_parse("change", text, strlen(text), &doc, NULL), 0);
-	assert_int_equal(json_check_schema(doc, "antiphase.topology_change", 1, NULL),
+	assert_int_equal(json_check_schema(doc, "antiphase.topology_change", 2, NULL),
 			 0);
 	json_doc_free(doc);
 }

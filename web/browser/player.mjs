@@ -173,7 +173,7 @@ export async function checkPlayedReport(browser) {
 	await page.until("document.querySelectorAll('g.edge').length === 12 && document.querySelector('.player') !== null", "the report's player");
 	const atEnd = await page.eval(USES);
 	const { documents } = JSON.parse(await page.eval("document.getElementById('data').textContent"));
-	const history = documents.find((doc) => doc.schema === "antiphase.link_history/1");
+	const history = documents.find((doc) => doc.schema === "antiphase.link_history/2");
 	await seek(page, history.step_us * 1.5);
 	const known = { ...history, links: history.links.filter((l) => l.permille[1] !== null) };
 	await agree(page, "the player of a report moves the colors", async () => usesOf(known.links, (l) => l.permille[1] / 1000), USES);

@@ -59,8 +59,8 @@ export function recordingDocs(top, topology, n) {
 	const end_us = 1795227480000000, begin_us = end_us - n * 1e6;
 	const share = (i, k) => ((i + k) % 10) / 10;
 	const state = (at_us) => ({ ...top, at_us, links: top.links.map((link, i) => ({ ...link, now_bps: link.capacity_bps * share(i, Math.floor((at_us - begin_us) / 1e6)) })) });
-	const history = { schema: "antiphase.link_history/1", from_us: begin_us, step_us: 1e6, left_out: 0,
-		links: top.links.map((link, i) => ({ link: link.link, capacity_bps: link.capacity_bps, contended_s: 1, permille: Array.from({ length: n }, (_, k) => 1000 * share(i, k)) })) };
+	const history = { schema: "antiphase.link_history/2", from_us: begin_us, step_us: 1e6, left_out: 0,
+		links: top.links.map((link, i) => ({ link: link.link, capacity_bps: link.capacity_bps, contended_us: 1e6, permille: Array.from({ length: n }, (_, k) => 1000 * share(i, k)) })) };
 	const docs = { "/api/v1/topology": topology, "/api/v1/history": history, "/api/v1/top": (query) => state(Number(query.get("at_us") ?? end_us)) };
 	for (const link of top.links) {
 		docs[`/api/v1/links/${link.link}/series`] = { schema: "antiphase.link_series/1", link: link.link, basis: link.basis, capacity_bps: link.capacity_bps,

@@ -4,6 +4,7 @@
 import { computed, signal } from "@preact/signals";
 import { flowsByLink } from "./model/collisions.js";
 import { makeFabric } from "./model/fabric.js";
+import { present } from "./model/former.js";
 import { sharesAt } from "./model/heat.js";
 import { sortedNames } from "./model/names.js";
 import { at_us, span } from "./player.js";
@@ -35,18 +36,19 @@ const KEYS = {
 	"antiphase.changes/1": "changes",
 	"antiphase.fragmentation/1": "fragmentation",
 	"antiphase.scheduler_config/1": "config",
-	"antiphase.advice/1": "plan",
-	"antiphase.link_history/1": "history",
-	"antiphase.topology_path/1": "path",
-	"antiphase.sim-compare/1": "compare",
+	"antiphase.advice/2": "plan",
+	"antiphase.link_history/2": "history",
+	"antiphase.topology_path/2": "path",
+	"antiphase.sim_compare/2": "compare",
 };
 
 // Of these, several are shown.
-const LISTS = { "antiphase.sim-run/1": "runs", "antiphase.path_probe/1": "probes", "antiphase.path_inference/1": "inferences" };
+const LISTS = { "antiphase.sim_run/2": "runs", "antiphase.path_probe/1": "probes", "antiphase.path_inference/2": "inferences" };
 
 // Takes in a document of any kind that the page can show; returns whether it can.
 // 'isWhole': links that it does not have are gone.
-export function take(doc, isWhole = false) {
+export function take(given, isWhole = false) {
+	const doc = present(given);
 	const schema = doc && typeof doc === "object" ? doc.schema : null;
 	const next = { ...docs.value };
 	if (schema === "antiphase.topology/1") {

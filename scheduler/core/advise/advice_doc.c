@@ -43,11 +43,11 @@ link_from(struct advice_doc *doc, const struct advice_link *link,
 {
 	return (struct advice_doc_link){
 		.name = advice_doc_link_name(doc, topo, link->link),
-		.capacity_gbps = topo_link(topo, link->link)->capacity_bps / 1e9,
+		.capacity_bps = topo_link(topo, link->link)->capacity_bps,
 		.score_before = link->score_before,
 		.score_after = link->score_after,
-		.excess_before_gbps = link->excess_before_bps / 1e9,
-		.excess_after_gbps = link->excess_after_bps / 1e9,
+		.excess_before_bps = link->excess_before_bps,
+		.excess_after_bps = link->excess_after_bps,
 		.n_jobs = link->n_jobs,
 	};
 }

@@ -5,7 +5,7 @@
  * A document can be kept in a file, sent over HTTP and explained without the fabric
  * that it was made for.  One struct holds both kinds of advice:
  *
- *	antiphase.advice/1       computed by 'antiphase advise' for the jobs of a file
+ *	antiphase.advice/2       computed by 'antiphase advise' for the jobs of a file
  *	antiphase.job_advices/1  what antiphase-scheduler advises on its jobs now
  *	antiphase.job_advice/1   the same, of one job
  *
@@ -35,10 +35,10 @@ struct workload;
 
 /* A contended link: as evidence of one job, or of the whole document. */
 struct advice_doc_link {
-	const char *name;     /* "leaf0:p4>spine0:p0". */
-	double capacity_gbps; /* 0: unknown. */
+	const char *name;    /* "leaf0:p4>spine0:p0". */
+	double capacity_bps; /* 0: unknown. */
 	double score_before, score_after;
-	double excess_before_gbps, excess_after_gbps;
+	double excess_before_bps, excess_after_bps;
 	const char **jobs; /* Owned.  NULL in the evidence of a job. */
 	size_t n_jobs;     /* Jobs on the link. */
 };
@@ -105,7 +105,7 @@ struct advice_doc_job {
 	/* Owned.  'n_hosts' of them, 0 if it must wait; live only those of a move. */
 	const char **hosts;
 
-	/* Only in antiphase.advice/1. */
+	/* Only in antiphase.advice/2. */
 	bool placed_by_us;
 	int64_t jitter_us;
 	size_t n_connections; /* To each peer; at least 1. */
@@ -132,7 +132,7 @@ struct advice_doc {
 	size_t n_jobs;
 	struct strtab *texts; /* Owned. */
 
-	/* Only in antiphase.advice/1. */
+	/* Only in antiphase.advice/2. */
 	const char *policy;
 	int64_t seed;
 	size_t n_runs, n_iterations; /* Of the prediction. */
@@ -181,7 +181,7 @@ bool advice_doc_link_has(const struct advice_doc_link *link,
 
 /* ---- JSON: advice_json.c, advice_json_read.c ------------------------------------- */
 
-/* The new text of antiphase.advice/1; free with free(). */
+/* The new text of antiphase.advice/2; free with free(). */
 char *advice_json_text(const struct advice_doc *doc, size_t *ret_length);
 
 /*
@@ -193,7 +193,7 @@ void advice_json_put_job(const struct advice_doc_job *job, struct jsonw *w);
 void advice_json_put_ranking(const struct advice_doc_job *job, struct jsonw *w);
 
 /*
- * Reads the terminated 'text' of an antiphase.advice/1; 'file' is its name for
+ * Reads the terminated 'text' of an antiphase.advice/2 or /1; 'file' is its name for
  * messages.  Returns 0, or -EINVAL with 'err' filled and '*ret_doc' unchanged.
  */
 int advice_json_parse(const char *file, const char *text, size_t length,

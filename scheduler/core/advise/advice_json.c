@@ -24,7 +24,7 @@ put_fields(struct jsonw *w, const void *object, const struct field *fields, size
 		else if (f->kind == FIELD_NUM && f->decimals == EXACT)
 			jsonw_num(w, f->key, *(const double *)member);
 		else if (f->kind == FIELD_NUM)
-			jsonw_rounded(w, f->key, *(const double *)member * f->scale,
+			jsonw_rounded(w, f->key, *(const double *)member / f->scale,
 				      f->decimals);
 		else
 			jsonw_str(w, f->key, *(const char *const *)member);
@@ -124,7 +124,7 @@ advice_json_text(const struct advice_doc *doc, size_t *ret_length)
 	struct jsonw w;
 
 	BUG_ON(!out || doc->is_live);
-	jsonw_document(&w, out, "antiphase.advice/1");
+	jsonw_document(&w, out, "antiphase.advice/2");
 	put_fields(&w, doc, file_fields, N(file_fields));
 	jsonw_array(&w, "jobs");
 	for (size_t j = 0; j < doc->n_jobs; j++)

@@ -4,7 +4,7 @@
  * advice_json_read.c reads by the same tables.
  *
  * A table lists the keys of an object with their member, unit and range.  An object of
- * a file (antiphase.advice/1) has all keys of its table and no other; one of the daemon
+ * a file (antiphase.advice/2) has all keys of its table and no other; one of the daemon
  * may have other keys, as the daemon may be newer than its reader.
  */
 #ifndef SCHEDULER_CORE_ADVISE_ADVICE_JSON_PRIV_H
@@ -19,7 +19,7 @@
 #define MAX_RUNS       1000000
 #define MAX_ITERATIONS 1000000000
 #define MAX_SLOWDOWN   1e9
-#define MAX_GBPS       1e15
+#define MAX_BPS        1e24
 #define MAX_EXACT      9007199254740991.0 /* 2^53 - 1: doubles hold it exactly. */
 #define MIN_SCORE      (-1e9)
 
@@ -41,7 +41,7 @@ struct field {
 	enum field_kind kind;
 	int decimals;
 	double min, max; /* Of the JSON value. */
-	double scale;    /* JSON value / member. */
+	double scale;    /* Member / JSON value. */
 	size_t offset;
 };
 
@@ -73,11 +73,23 @@ struct field {
 
 static const struct field file_link_fields[] = {
 	ROW(advice_doc_link, NAME, name, "link", EXACT, 0, 0, 1),
-	LINK(capacity_gbps, 1e-9, PROFILE_MAX_BPS / 1e9, EXACT),
+	LINK(capacity_bps, 1, PROFILE_MAX_BPS, EXACT),
 	LINK(score_before, MIN_SCORE, 1, FINE),
 	LINK(score_after, MIN_SCORE, 1, FINE),
-	LINK(excess_before_gbps, 0, MAX_GBPS, FINE),
-	LINK(excess_after_gbps, 0, MAX_GBPS, FINE),
+	LINK(excess_before_bps, 0, MAX_BPS, 0),
+	LINK(excess_after_bps, 0, MAX_BPS, 0),
+};
+
+/* The same in antiphase.advice/1, in 10^9 bits per second; only read. */
+#define GBPS(member, key, min, max) \
+	ROW(advice_doc_link, NUM, member, key, EXACT, min, max, 1e9)
+static const struct field former_link_fields[] = {
+	ROW(advice_doc_link, NAME, name, "link", EXACT, 0, 0, 1),
+	GBPS(capacity_bps, "capacity_gbps", 1e-9, PROFILE_MAX_BPS / 1e9),
+	LINK(score_before, MIN_SCORE, 1, FINE),
+	LINK(score_after, MIN_SCORE, 1, FINE),
+	GBPS(excess_before_bps, "excess_before_gbps", 0, MAX_BPS / 1e9),
+	GBPS(excess_after_bps, "excess_after_gbps", 0, MAX_BPS / 1e9),
 };
 
 static const struct field live_link_fields[] = {
@@ -85,10 +97,8 @@ static const struct field live_link_fields[] = {
 	SIZE(advice_doc_link, n_jobs, "jobs"),
 	LINK(score_before, MIN_SCORE, 1, COARSE),
 	LINK(score_after, MIN_SCORE, 1, COARSE),
-	ROW(advice_doc_link, NUM, excess_before_gbps, "excess_before_bps", 0, 0,
-	    MAX_EXACT, 1e9),
-	ROW(advice_doc_link, NUM, excess_after_gbps, "excess_after_bps", 0, 0,
-	    MAX_EXACT, 1e9),
+	LINK(excess_before_bps, 0, MAX_EXACT, 0),
+	LINK(excess_after_bps, 0, MAX_EXACT, 0),
 };
 
 static const struct field path_fields[] = {

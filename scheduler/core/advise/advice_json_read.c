@@ -23,6 +23,7 @@ struct reader {
 	const struct json_doc *json;
 	struct advice_doc *doc;
 	struct err *err;
+	bool is_former; /* antiphase.advice/1. */
 };
 
 static int
@@ -58,7 +59,7 @@ read_number(const struct reader *r, const struct json *object, const struct fiel
 		error = json_get_num(r->json, object, f->key, f->min, f->max, &number,
 				     r->err);
 		if (error == 0)
-			*(double *)member = number / f->scale;
+			*(double *)member = number * f->scale;
 	} else {
 		int64_t integer = 0;
 
@@ -209,9 +210,12 @@ read_file_link(const struct reader *r, const struct json *object, bool has_names
 	static const struct field n_jobs[] = {
 		ROW(advice_doc_link, SIZE, n_jobs, "n_jobs", EXACT, 1, MAX_JOBS, 1),
 	};
+	const struct field *fields =
+		r->is_former ? former_link_fields : file_link_fields;
+	size_t n = r->is_former ? N(former_link_fields) : N(file_link_fields);
 
-	if (check_keys(r, object, file_link_fields, N(file_link_fields), others) < 0 ||
-	    read_fields(r, object, file_link_fields, N(file_link_fields), link) < 0)
+	if (check_keys(r, object, fields, n, others) < 0 ||
+	    read_fields(r, object, fields, n, link) < 0)
 		return -EINVAL;
 	return has_names ? read_names(r, object, "jobs", &link->jobs, &link->n_jobs)
 			 : read_fields(r, object, n_jobs, N(n_jobs), link);
@@ -371,7 +375,7 @@ read_file(const struct reader *r)
 	struct advice_doc *doc = r->doc;
 	size_t unused;
 
-	if (json_check_schema(r->json, "antiphase.advice", 1, r->err) < 0 ||
+	if (json_check_schema(r->json, "antiphase.advice", 2, r->err) < 0 ||
 	    check_keys(r, root, file_fields, N(file_fields), others) < 0 ||
 	    read_word(r, root, "policy", advise_policy_names, &unused) < 0 ||
 	    read_fields(r, root, file_fields, N(file_fields), doc) < 0 ||
@@ -545,8 +549,11 @@ parse(const char *file, const char *text, size_t length,
 	int error = json_parse(file, text, length, &json, err);
 
 	reader.json = json;
-	if (error == 0)
+	if (error == 0) {
+		reader.is_former =
+			json_check_schema(json, "antiphase.advice", 1, NULL) == 0;
 		error = read(&reader);
+	}
 	if (error < 0)
 		advice_doc_fini(&doc);
 	else

@@ -43,7 +43,7 @@ export function fromStore(links, samples, from_us, to_us) {
 	return fold(links.map((l) => l.link), columns, step, (name, k) => rows.get(name)[k]);
 }
 
-// From antiphase.link_history/1, the first 'n' links.
+// From antiphase.link_history/2, the first 'n' links.
 export function fromRecording(doc, n) {
 	const links = doc.links.slice(0, n), steps = Math.max(0, ...links.map((l) => l.permille.length));
 	const rows = new Map(links.map((l) => [l.link, l.permille]));
@@ -63,7 +63,7 @@ export function fromSeries(series, names, end_us) {
 	return { ...folded("permille"), over: folded("over_permille").use };
 }
 
-// {begin_us, end_us, step_us} of antiphase.link_history/1; null if it has no steps.
+// {begin_us, end_us, step_us} of antiphase.link_history/2; null if it has no steps.
 export function historySpan(doc) {
 	const steps = Math.max(0, ...(doc?.links ?? []).map((link) => link.permille.length));
 	return steps > 1 ? { begin_us: doc.from_us, end_us: doc.from_us + steps * doc.step_us, step_us: doc.step_us } : null;

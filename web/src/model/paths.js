@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// paths.js - antiphase.path_probe/1 and antiphase.path_inference/1 in the words of
+// paths.js - antiphase.path_probe/1 and antiphase.path_inference/2 in the words of
 // 'antiphase path'.
 import * as f from "../format.js";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sim.js - policies of antiphase.sim-compare/1, and runs of antiphase.sim-run/1, side by
+// sim.js - policies of antiphase.sim_compare/2, and runs of antiphase.sim_run/2, side by
 // side.  Differences are in words, too.
 import * as f from "../format.js";
 

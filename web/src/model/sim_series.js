@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sim_series.js - runs by time: the series of antiphase.sim-run/1 and of the policies of
-// antiphase.sim-compare/1, side by side at one time.
+// sim_series.js - runs by time: the series of antiphase.sim_run/2 and of the policies of
+// antiphase.sim_compare/2, side by side at one time.
 import * as f from "../format.js";
 import { runName, sideBySide } from "./sim.js";
 

@@ -84,7 +84,7 @@ function Plan() {
 					{ key: "score_after", name: "AFTER", isNumber: true, show: (row) => f.number(row.score_after, 4) },
 					{ key: "gain", name: "EXPECTED GAIN" }, { key: "reason", name: "REASON" }, { key: "text", name: "WHY", isLong: true }]} />
 			<Panel title="Links that can be exceeded" name="plan-links" json={plan.links} empty="No link can be exceeded." rows={plan.links.map((l) => ({ key: l.link, ...l, jobs: l.jobs.join(", ") }))}
-				columns={[{ key: "link", name: "LINK" }, { key: "capacity_gbps", name: "CAP", isNumber: true, show: (row) => f.rate(1e9 * row.capacity_gbps) },
+				columns={[{ key: "link", name: "LINK" }, { key: "capacity_bps", name: "CAP", isNumber: true, show: (row) => f.rate(row.capacity_bps) },
 					{ key: "score_before", name: "SCORE", isNumber: true, show: (row) => f.number(row.score_before, 4) },
 					{ key: "score_after", name: "AFTER", isNumber: true, show: (row) => f.number(row.score_after, 4) }, { key: "jobs", name: "JOBS" }]} />
 		</>

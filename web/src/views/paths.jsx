@@ -7,7 +7,7 @@ import { JobName, LinkName, Names, Panel } from "./parts.jsx";
 
 const Computed = ({ doc }) => (
 	<Panel title={`Path from ${doc.source} to ${doc.destination}`} name="path" json={doc} empty="There is no path." rows={doc.links.map((l) => ({ key: l.link, ...l }))} isText
-		columns={[{ key: "link", name: "LINK", show: (row) => <LinkName name={row.link} /> }, { key: "gbps", name: "CAP", isNumber: true, show: (row) => f.rate(1e9 * row.gbps) },
+		columns={[{ key: "link", name: "LINK", show: (row) => <LinkName name={row.link} /> }, { key: "capacity_bps", name: "CAP", isNumber: true, show: (row) => f.rate(row.capacity_bps) },
 			{ key: "share", name: "SHARE", isNumber: true, show: (row) => f.percent(row.share) }]} />
 );
 

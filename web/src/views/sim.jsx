@@ -78,9 +78,9 @@ function Run({ doc }) {
 					{ key: "slowdown", name: "SLOWDOWN", isNumber: true, show: (row) => f.number(row.slowdown) },
 					{ key: "shift_us", name: "SHIFT", isNumber: true, show: (row) => f.ms(row.shift_us) }, { key: "pacing", name: "PACING" }]} />
 			<Panel title="Links" name="sim-links" json={doc.links} rows={doc.links.map((l) => ({ key: l.link, ...l, over_ratio: doc.simulated_us > 0 ? l.over_us / doc.simulated_us : null }))}
-				columns={[{ key: "link", name: "LINK" }, { key: "capacity_gbps", name: "CAP", isNumber: true, show: (row) => f.rate(1e9 * row.capacity_gbps) },
+				columns={[{ key: "link", name: "LINK" }, { key: "capacity_bps", name: "CAP", isNumber: true, show: (row) => f.rate(row.capacity_bps) },
 					{ key: "utilization", name: "USE", isNumber: true, show: (row) => f.percent(row.utilization) },
-					{ key: "peak_gbps", name: "PEAK", isNumber: true, show: (row) => f.rate(1e9 * row.peak_gbps) },
+					{ key: "peak_bps", name: "PEAK", isNumber: true, show: (row) => f.rate(row.peak_bps) },
 					{ key: "over_ratio", name: "OVER", isNumber: true, show: (row) => f.percent(row.over_ratio) }, { key: "jobs", name: "JOBS", isNumber: true }]} />
 		</>
 	);
