@@ -32,78 +32,19 @@ print_kinds(FILE *out)
 	      out);
 }
 
-/* Values of the options for cli.h: one member is used, by type. */
-struct option_value {
-	int64_t count;
-	double number;
-	const char *word;
-};
-
-static enum cli_type
-type_of(enum gen_type type)
-{
-	switch (type) {
-	case GEN_COUNT:
-		return CLI_INT;
-	case GEN_RATIO:
-		return CLI_RATIO;
-	case GEN_WORD:
-		return CLI_WORDS;
-	case GEN_DIMS:
-		return CLI_STR;
-	default:
-		return CLI_NUM;
-	}
-}
-
-/* Where cli_parse() stores the value of an option. */
-static void *
-place_of(const struct gen_option *option, struct option_value *value)
-{
-	switch (option->type) {
-	case GEN_COUNT:
-		return &value->count;
-	case GEN_WORD:
-	case GEN_DIMS:
-		return &value->word;
-	default:
-		return &value->number;
-	}
-}
-
-/* The value of an option for gen_build().  Returns 0 or -EINVAL. */
-static int
-number_of(const struct gen_option *option, const struct option_value *value,
-	  double *ret_number, struct err *err)
-{
-	*ret_number = value->number;
-	if (option->type == GEN_COUNT)
-		*ret_number = (double)value->count;
-	else if (option->type == GEN_WORD)
-		*ret_number =
-			value->word ? words_index(value->word, option->words) + 1 : 0;
-	else if (option->type == GEN_DIMS && value->word)
-		return gen_parse_dims(option, value->word, ret_number, err);
-	return 0;
-}
-
-/* The kind's options for cli_parse(), which stores the values in 'given'. */
+/* The kind's options for cli_parse(), which stores their texts in 'texts'. */
 static void
-fill_options(const struct gen_kind *kind, struct option_value *given,
-	     struct cli_opt *ret_opts)
+fill_options(const struct gen_kind *kind, const char **texts, struct cli_opt *ret_opts)
 {
 	for (size_t i = 0; i < kind->n_options; i++) {
 		const struct gen_option *option = &kind->options[i];
-		bool is_count = option->type == GEN_COUNT;
 
 		ret_opts[i] = (struct cli_opt){
 			.name = option->name,
-			.type = type_of(option->type),
-			.ret_value = place_of(option, &given[i]),
+			.type = CLI_STR,
+			.ret_value = &texts[i],
 			.argument = option->argument,
 			.help = option->help,
-			.min = is_count ? 1 : 1e-6,
-			.max = is_count ? TOPO_MAX_NODES : 1e6,
 			.words = option->words,
 		};
 	}
@@ -122,18 +63,13 @@ add_usage(const struct gen_kind *kind, struct strbuf *usage)
 }
 
 static int
-build_and_save(const struct gen_kind *kind, const struct option_value *given,
+build_and_save(const struct gen_kind *kind, const char *const *texts,
 	       const char *output)
 {
-	double values[GEN_MAX_OPTIONS];
 	struct topo *topo;
 	struct err err = { 0 };
-	int r = 0;
+	int r = gen_build(kind, texts, &topo, &err);
 
-	for (size_t i = 0; r == 0 && i < kind->n_options; i++)
-		r = number_of(&kind->options[i], &given[i], &values[i], &err);
-	if (r == 0)
-		r = gen_build(kind, values, &topo, &err);
 	if (r == 0) {
 		r = topology_save(topo, output, &err);
 		topo_unref(topo);
@@ -145,7 +81,7 @@ static int
 generate_kind(const struct gen_kind *kind, int argc, char **argv)
 {
 	struct cli_opt opts[GEN_MAX_OPTIONS + 2];
-	struct option_value given[GEN_MAX_OPTIONS] = { { 0, 0, NULL } };
+	const char *texts[GEN_MAX_OPTIONS] = { NULL };
 	char *name = xasprintf("topology generate %s", kind->name);
 	struct strbuf usage = STRBUF_EMPTY;
 	struct cli_verb verb = { .name = name,
@@ -154,7 +90,7 @@ generate_kind(const struct gen_kind *kind, int argc, char **argv)
 	const char *output = NULL;
 	int first, status;
 
-	fill_options(kind, given, opts);
+	fill_options(kind, texts, opts);
 	opts[kind->n_options] = (struct cli_opt)CLI_OPT("output", 'o', CLI_STR, &output,
 							"FILE", output_help);
 	opts[kind->n_options + 1] = (struct cli_opt)CLI_OPTS_END;
@@ -164,7 +100,7 @@ generate_kind(const struct gen_kind *kind, int argc, char **argv)
 	if (first < 0)
 		status = cli_status(first);
 	else
-		status = build_and_save(kind, given, output);
+		status = build_and_save(kind, texts, output);
 	strbuf_free(&usage);
 	free(name);
 	return status;

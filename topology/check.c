@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/sort.h"
+#include "lib/base/alloc.h"
 #include "lib/base/strbuf.h"
 #include "topology/check_priv.h"
 #include "topology/route.h"
@@ -13,15 +13,11 @@
 
 /* ---- Tiers ----------------------------------------------------------------------- */
 
-/* Capacity of links that enter each node from below, and that leave it upward. */
-struct load {
-	double down_bps, up_bps;
-};
-
-static struct load *
-sum_loads(const struct topo *topo)
+struct check_load *
+topo_check_loads(const struct topo *topo)
 {
-	struct load *loads = xcalloc((size_t)topo_n_nodes(topo) + 1, sizeof *loads);
+	struct check_load *loads =
+		xcalloc((size_t)topo_n_nodes(topo) + 1, sizeof *loads);
 
 	for (uint32_t i = 0; i < topo_n_links(topo); i++) {
 		const struct topo_link *link = topo_link(topo, i);
@@ -32,6 +28,7 @@ sum_loads(const struct topo *topo)
 		    topo_node(topo, link->to)->tier) {
 			loads[link->from].up_bps += link->capacity_bps;
 			loads[link->to].down_bps += link->capacity_bps;
+			loads[link->to].n_down++;
 		}
 	}
 	return loads;
@@ -41,12 +38,12 @@ size_t
 topo_tiers(const struct topo *topo, struct topo_tier *ret_tiers)
 {
 	struct topo_tier tiers[TOPO_MAX_TIER + 1] = { { 0 } };
-	struct load *loads = sum_loads(topo);
+	struct check_load *loads = topo_check_loads(topo);
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < topo_n_nodes(topo); i++) {
 		struct topo_tier *tier = &tiers[topo_node(topo, i)->tier];
-		const struct load *load = &loads[i];
+		const struct check_load *load = &loads[i];
 		double ratio;
 
 		if (topo_node(topo, i)->is_scale_up)
@@ -136,60 +133,9 @@ check_links(const struct topo *topo, struct topo_faults *faults)
 	strbuf_free(&name);
 }
 
-/* ---- Uplinks ------------------------------------------------------------------- */
-
-/*
- * The most frequent number, the largest if several; sorts them.  0 if there are none.
- */
-static double
-most_frequent(double *numbers, size_t n)
-{
-	double best = 0;
-	size_t n_best = 0, n_same = 0;
-
-	sort_items(numbers, n, sort_by_double);
-	for (size_t i = 0; i < n; i++) {
-		n_same = i > 0 && !(numbers[i] > numbers[i - 1]) ? n_same + 1 : 1;
-		if (n_same >= n_best) {
-			n_best = n_same;
-			best = numbers[i];
-		}
-	}
-	return best;
-}
-
-/* Compares the uplink capacity of each switch of a tier with the most frequent one. */
-static void
-check_uplinks(const struct topo *topo, uint32_t tier, const struct load *loads,
-	      struct topo_faults *faults)
-{
-	VEC(double) up = VEC_EMPTY;
-	double usual;
-
-	for (uint32_t i = 0; i < topo_n_nodes(topo); i++) {
-		if (topo_node(topo, i)->tier == tier &&
-		    !topo_node(topo, i)->is_scale_up)
-			vec_push(&up, loads[i].up_bps);
-	}
-	usual = most_frequent(up.items, up.n);
-	for (uint32_t i = 0; i < topo_n_nodes(topo); i++) {
-		if (topo_node(topo, i)->tier == tier &&
-		    !topo_node(topo, i)->is_scale_up &&
-		    (loads[i].up_bps < usual || loads[i].up_bps > usual))
-			topo_faults_add(faults, TOPO_FAULT_UPLINKS,
-					"%s has %.6g Gb/s up, but most of tier %u have "
-					"%.6g Gb/s",
-					topo_node(topo, i)->name, loads[i].up_bps / 1e9,
-					tier, usual / 1e9);
-	}
-	vec_free(&up);
-}
-
 void
 topo_check(const struct topo *topo, struct routes *routes, struct topo_faults *faults)
 {
-	struct load *loads = sum_loads(topo);
-
 	check_nodes(topo, faults);
 	topo_check_reach(topo, routes, faults);
 	topo_check_crossed(topo, faults);
@@ -197,7 +143,5 @@ topo_check(const struct topo *topo, struct routes *routes, struct topo_faults *f
 	topo_check_rates(topo, faults);
 	topo_check_parallel(topo, faults);
 	topo_check_torus(topo, faults);
-	for (uint32_t tier = 1; tier <= TOPO_MAX_TIER; tier++)
-		check_uplinks(topo, tier, loads, faults);
-	free(loads);
+	topo_check_uplinks(topo, faults);
 }

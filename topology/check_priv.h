@@ -10,6 +10,15 @@ struct topo;
 struct topo_faults;
 struct routes;
 
+/* Capacity of links that enter a node from below, and that leave it upward. */
+struct check_load {
+	double down_bps, up_bps;
+	uint32_t n_down; /* Links from below. */
+};
+
+/* Those of all nodes, without links to scale-up switches, in a new array. */
+struct check_load *topo_check_loads(const struct topo *topo);
+
 /* The cables between a node and a switch above it. */
 struct check_pair {
 	uint32_t lower, upper;
@@ -53,5 +62,12 @@ void topo_check_crossed(const struct topo *topo, struct topo_faults *faults);
  * hosts of the fabric have.
  */
 void topo_check_rates(const struct topo *topo, struct topo_faults *faults);
+
+/*
+ * Adds TOPO_FAULT_UPLINKS for switches with more or less capacity up than most of their
+ * tier.  In a fabric of mixed speeds, than most with ports as fast; where these have no
+ * common capacity, a switch with the oversubscription of most of the tier is no fault.
+ */
+void topo_check_uplinks(const struct topo *topo, struct topo_faults *faults);
 
 #endif

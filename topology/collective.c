@@ -33,12 +33,38 @@ group_of(const struct topo *topo, uint32_t host)
 	return scale_up != TOPO_NONE ? scale_up : topo_leaf_of(topo, host);
 }
 
+static void
+reverse(uint32_t *hosts, size_t n)
+{
+	for (size_t i = 0; i < n / 2; i++) {
+		uint32_t host = hosts[i];
+
+		hosts[i] = hosts[n - 1 - i];
+		hosts[n - 1 - i] = host;
+	}
+}
+
+/*
+ * The leaf by which a host is ordered: its own, or that of the first host of its domain,
+ * since the hosts of a domain may be on several leaves, such as rail switches.
+ */
+static uint32_t
+order_leaf_of(const struct topo *topo, uint32_t host)
+{
+	uint32_t scale_up = topo_scale_up_of(topo, host, host);
+	const uint32_t *out;
+	size_t n = 0;
+
+	if (scale_up != TOPO_NONE)
+		out = topo_links_out(topo, scale_up, &n);
+	return topo_leaf_of(topo, n > 0 ? topo_link(topo, out[0])->to : host);
+}
+
 static int
 compare_by_leaf(const void *a, const void *b, void *ctx)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	uint32_t x_leaf = topo_leaf_of(ctx, x), y_leaf = topo_leaf_of(ctx, y);
-
+	uint32_t x_leaf = order_leaf_of(ctx, x), y_leaf = order_leaf_of(ctx, y);
 	uint32_t x_group = group_of(ctx, x), y_group = group_of(ctx, y);
 
 	if (x_leaf != y_leaf)
@@ -53,6 +79,25 @@ collective_order(const struct topo *topo, uint32_t *hosts, size_t n)
 {
 	if (n > 1)
 		qsort_r(hosts, n, sizeof *hosts, compare_by_leaf, (void *)topo);
+}
+
+void
+collective_ring_order(const struct topo *topo, uint32_t *hosts, size_t n)
+{
+	bool is_back = false;
+
+	collective_order(topo, hosts, n);
+	for (size_t first = 0, end; first < n; first = end) {
+		uint32_t group = group_of(topo, hosts[first]);
+		bool has_rails = false;
+
+		for (end = first; end < n && group_of(topo, hosts[end]) == group; end++)
+			has_rails |= topo_leaf_of(topo, hosts[end]) !=
+				     topo_leaf_of(topo, hosts[first]);
+		if (has_rails && is_back)
+			reverse(hosts + first, end - first);
+		is_back = has_rails && !is_back;
+	}
 }
 
 static void
@@ -250,6 +295,8 @@ collective_make(const struct topo *topo, enum collective kind, const uint32_t *h
 	collective_order(topo, ordered, n_hosts);
 	if (!hosts_are_valid(topo, ordered, n_hosts))
 		goto out;
+	if (kind == COLLECTIVE_RING)
+		collective_ring_order(topo, ordered, n_hosts);
 	n_rails = collective_fewest_interfaces(topo, ordered, n_hosts);
 	r = -E2BIG;
 	if (bound_of_flows(kind, n_hosts) * n_rails > COLLECTIVE_MAX_FLOWS)

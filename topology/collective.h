@@ -26,9 +26,13 @@
  * and one into, each rack and domain.  Where hosts have scale-up domains, "leaf" in the
  * hierarchical one means the domain.
  *
- * If every host of the job has R > 1 interfaces, not counting those to scale-up switches, each of these flows is split into R
- * equal ones that follow each other in the list: with consecutive source ports, one
- * goes over each rail (see route.h).
+ * A domain with hosts on several leaves, as the GPUs of a server are on rail switches, is
+ * at the leaf of its first host.  A ring goes through such domains up and down in turn: of
+ * domains with the same rails an even number has flows between them on one rail only.
+ *
+ * If every host of the job has R > 1 interfaces, not counting those to scale-up switches,
+ * each of these flows is split into R equal ones that follow each other in the list: with
+ * consecutive source ports, one goes over each rail (see route.h).
  */
 #ifndef TOPOLOGY_COLLECTIVE_H
 #define TOPOLOGY_COLLECTIVE_H
@@ -70,10 +74,12 @@ struct collective_flows {
 };
 
 /*
- * Orders the 'n' host node ids at 'hosts' by leaf, then id, in place; hosts
+ * Orders the 'n' host node ids at 'hosts' by leaf, domain and id, in place; hosts
  * without a leaf come last.
  */
 void collective_order(const struct topo *topo, uint32_t *hosts, size_t n);
+/* The same for a ring or chain, which goes through domains on rails up and down in turn. */
+void collective_ring_order(const struct topo *topo, uint32_t *hosts, size_t n);
 
 /*
  * Makes the flows of one all-reduce of 'message_bytes' over 'hosts' (any

@@ -12,8 +12,8 @@
  *
  *	capacity of a switch's downward ports / capacity of its uplinks
  *
- * Numbers that contradict each other are refused with a message that says what they
- * amount to.  All functions return 0 with a new snapshot, or -EINVAL or -E2BIG with
+ * of each switch.  Numbers that contradict each other are refused with a message that says
+ * what they amount to.  All functions return 0 with a new snapshot, or -EINVAL or -E2BIG with
  * 'err' filled.
  */
 #ifndef TOPOLOGY_GEN_H
@@ -26,6 +26,31 @@
 struct err;
 
 #define GEN_DEFAULT_BPS 100e9 /* Of a host's interface. */
+#define GEN_MAX_SPEEDS  16
+#define GEN_MAX_TIERS   3
+
+/*
+ * Speeds that differ between parts of a fabric, which are its leaves, groups or pods:
+ * items[0].bps is that of the first items[0].n_parts of them, items[1].bps that of the
+ * next ones, and so on.  The only item may have 0 parts, which means all of them.
+ */
+struct gen_speeds {
+	uint32_t n; /* 0: not given; the speed beside it holds for all parts. */
+
+	struct {
+		uint32_t n_parts;
+		double bps;
+	} items[GEN_MAX_SPEEDS];
+};
+
+/*
+ * How the switches balance: of tier 1, tier 2 and so on; the last one given holds for the
+ * tiers above it, too.
+ */
+struct gen_balance {
+	uint32_t n_tiers; /* 0: all hash. */
+	enum topo_balance tiers[GEN_MAX_TIERS];
+};
 
 struct gen_leaf_spine {
 	uint32_t n_leaves;       /* At least 1; no default. */
@@ -35,8 +60,10 @@ struct gen_leaf_spine {
 	uint32_t n_slots;        /* Of a host; 1. */
 	double host_bps;         /* GEN_DEFAULT_BPS. */
 	double uplink_bps; /* From the oversubscription, if it and n_spines are given; else host_bps. */
-	double oversubscription;   /* Default: as the others imply. */
-	enum topo_balance balance; /* Of all switches; hash. */
+	double oversubscription;         /* Default: as the others imply. */
+	struct gen_speeds host_speeds;   /* By leaf; instead of host_bps. */
+	struct gen_speeds uplink_speeds; /* By leaf; instead of uplink_bps. */
+	struct gen_balance balance;
 };
 
 /*
@@ -52,36 +79,50 @@ int gen_leaf_spine(const struct gen_leaf_spine *options, struct topo **ret_topo,
  * cores j k/2 to (j + 1) k/2 - 1.
  */
 struct gen_fat_tree {
-	uint32_t k;                /* Even, at least 2; no default. */
-	uint32_t n_parallel;       /* Cables between the same two switches; 1. */
-	uint32_t n_slots;          /* Of a host; 1. */
-	double host_bps;           /* GEN_DEFAULT_BPS. */
-	double uplink_bps;         /* Of cables between switches; host_bps. */
-	double oversubscription;   /* Of a leaf.  Default: as the others imply. */
-	enum topo_balance balance; /* Of all switches; hash. */
+	uint32_t k;          /* Even, at least 2; no default. */
+	uint32_t n_parallel; /* Cables between the same two switches; 1. */
+	uint32_t n_slots;    /* Of a host; 1. */
+	double host_bps;     /* GEN_DEFAULT_BPS. */
+	double uplink_bps;   /* Of a leaf; from its oversubscription, else host_bps. */
+	double oversubscription;         /* Of a leaf.  Default: as the others imply. */
+	double agg_uplink_bps;           /* From the aggregation's oversubscription. */
+	double agg_oversubscription;     /* 1, if the uplink is not given. */
+	struct gen_speeds host_speeds;   /* By pod; instead of host_bps. */
+	struct gen_speeds uplink_speeds; /* By pod; instead of uplink_bps. */
+	struct gen_speeds agg_uplink_speeds; /* By pod; instead of agg_uplink_bps. */
+	struct gen_balance balance;
 };
 
 int gen_fat_tree(const struct gen_fat_tree *options, struct topo **ret_topo,
 		 struct err *err);
 
 /*
- * Groups of hosts with R interfaces each: interface r of all hosts of group g is
- * on the rail switch "g<g>r<r>"; every rail switch has cables to every spine
- * "spine<i>".  One group needs no spine.
+ * Groups of hosts that share R rail switches "g<g>r<r>", each of which has cables to every
+ * spine "spine<i>".  A host is a server with R interfaces, number r of them on rail switch
+ * r; or a GPU with one: the i-th host of a group is on rail switch i mod R, so R hosts with
+ * consecutive numbers are the GPUs of a server.  Then traffic between rails needs spines;
+ * without it, one group needs none.
  */
 struct gen_rail {
-	uint32_t n_groups;         /* 1. */
-	uint32_t hosts_per_group;  /* At least 1; no default. */
-	uint32_t n_rails;          /* Interfaces of a host; 8. */
-	uint32_t n_spines;         /* From the oversubscription (default 1:1),
-				    * and none for one group. */
-	uint32_t n_parallel;       /* Cables from rail switch to spine; 1. */
-	uint32_t n_slots;          /* Of a host; n_rails. */
-	double host_bps;           /* Of one interface; GEN_DEFAULT_BPS. */
-	double uplink_bps;         /* As of a leaf-spine. */
-	double oversubscription;   /* Default: as the others imply. */
-	enum topo_balance balance; /* Of all switches; hash. */
+	uint32_t n_groups; /* 1. */
+	uint32_t
+		hosts_per_group; /* At least 1; no default.  GPUs: a multiple of n_rails. */
+	uint32_t n_rails;        /* 8. */
+	uint32_t host_kind;      /* Number in gen_rail_hosts; server. */
+	uint32_t n_spines;       /* From the oversubscription (default 1:1),
+				    * and none for one group of servers. */
+	uint32_t n_parallel;     /* Cables from rail switch to spine; 1. */
+	uint32_t n_slots;        /* Of a host; n_rails, and 1 if it is a GPU. */
+	double host_bps;         /* Of one interface; GEN_DEFAULT_BPS. */
+	double uplink_bps;       /* As of a leaf-spine. */
+	double oversubscription;         /* Default: as the others imply. */
+	struct gen_speeds host_speeds;   /* By group; instead of host_bps. */
+	struct gen_speeds uplink_speeds; /* By group; instead of uplink_bps. */
+	struct gen_balance balance;
 };
+
+/* "server", "gpu"; NULL-terminated. */
+extern const char *const gen_rail_hosts[];
 
 int gen_rail(const struct gen_rail *options, struct topo **ret_topo, struct err *err);
 
@@ -103,7 +144,10 @@ struct gen_three_tier {
 	double agg_uplink_bps;          /* From the aggregation's oversubscription. */
 	double access_oversubscription; /* 1, if the uplink is not given. */
 	double agg_oversubscription;    /* 1, likewise. */
-	enum topo_balance balance;      /* Of all switches; hash. */
+	struct gen_speeds host_speeds;  /* By pod; instead of host_bps. */
+	struct gen_speeds access_uplink_speeds; /* By pod, likewise. */
+	struct gen_speeds agg_uplink_speeds;    /* By pod, likewise. */
+	struct gen_balance balance;
 };
 
 int gen_three_tier(const struct gen_three_tier *options, struct topo **ret_topo,
@@ -126,7 +170,7 @@ struct gen_dragonfly {
 	double local_bps;  /* Of a cable within a group; host_bps. */
 	double global_bps; /* Of one between groups; host_bps. */
 	uint32_t routing;  /* Number in gen_dragonfly_routings; minimal. */
-	enum topo_balance balance; /* Of all switches; hash. */
+	struct gen_balance balance;
 };
 
 /* "minimal", "valiant"; NULL-terminated. */
@@ -161,7 +205,7 @@ struct gen_torus {
 	uint32_t n_slots;             /* Of a host; 1. */
 	double host_bps;              /* GEN_DEFAULT_BPS. */
 	double link_bps;              /* Of a cable between switches; host_bps. */
-	enum topo_balance balance;    /* Of all switches, over parallel cables; hash. */
+	struct gen_balance balance;   /* Over parallel cables. */
 };
 
 int gen_torus(const struct gen_torus *options, struct topo **ret_topo, struct err *err);

@@ -28,7 +28,8 @@ check(const struct gen_dragonfly *o, struct err *err)
 		},
 		5, err);
 
-	if (r < 0 || (r = gen_check_bps("a host", o->host_bps, err)) < 0 ||
+	if (r < 0 || (r = gen_check_balance(&o->balance, 1, err)) < 0 ||
+	    (r = gen_check_bps("a host", o->host_bps, err)) < 0 ||
 	    (r = gen_check_bps("a cable within a group", o->local_bps, err)) < 0 ||
 	    (r = gen_check_bps("a cable between groups", o->global_bps, err)) < 0)
 		return r;
@@ -37,7 +38,8 @@ check(const struct gen_dragonfly *o, struct err *err)
 			       "a group has %.0f cables to other groups, too few for "
 			       "%.0f groups, expected at most %.0f",
 			       n_global, g, n_global + 1);
-	if (o->routing && o->balance != TOPO_BALANCE_HASH)
+	if (o->routing && o->balance.n_tiers &&
+	    o->balance.tiers[0] != TOPO_BALANCE_HASH)
 		return err_set(err, NULL, 0, 0,
 			       "with valiant routing switches hash, expected no "
 			       "--balance");
@@ -116,7 +118,7 @@ gen_dragonfly(const struct gen_dragonfly *options, struct topo **ret_topo,
 		if (v == 0)
 			routers = id;
 	}
-	gen_balance(b, 1, o.balance);
+	gen_set_balance(b, 1, &o.balance);
 	routing.n_groups = o.n_groups;
 	routing.is_valiant = o.routing == 1;
 	BUG_ON(topo_builder_routing(b, &routing) < 0);

@@ -16,12 +16,15 @@ struct topo;
 
 #define GEN_MAX_OPTIONS 16
 
+/* What the text of an option is, and the member that it fills (gen.h). */
 enum gen_type {
-	GEN_COUNT, /* A whole number, at least 1. */
-	GEN_GBPS,  /* A rate in Gb/s, above 0. */
-	GEN_RATIO, /* Above 0; also written "2:1". */
-	GEN_WORD,  /* One of 'words'. */
-	GEN_DIMS,  /* "8", "8x8" or "8x8x4". */
+	GEN_COUNT,   /* uint32_t: a whole number, at least 1. */
+	GEN_GBPS,    /* double, in b/s: a rate in Gb/s, above 0. */
+	GEN_SPEEDS,  /* struct gen_speeds: "100", or "6x100,2x400". */
+	GEN_RATIO,   /* double, above 0; also written "2:1". */
+	GEN_WORD,    /* uint32_t: the number of one of 'words'. */
+	GEN_BALANCE, /* struct gen_balance: "spray", or "hash,spray". */
+	GEN_DIMS,    /* uint32_t[TOPO_MAX_DIMS]: "8", "8x8" or "8x8x4". */
 };
 
 struct gen_option {
@@ -31,7 +34,7 @@ struct gen_option {
 	const char *help;     /* One line. */
 	size_t offset;        /* Of the member in the kind's structure. */
 	bool is_needed;
-	const char *const *words; /* Of GEN_WORD; NULL-terminated. */
+	const char *const *words; /* NULL-terminated; NULL: not words. */
 };
 
 struct gen_kind {
@@ -43,25 +46,17 @@ struct gen_kind {
 
 #define GEN_N_KINDS 7
 
-/* A value of GEN_DIMS is size 0 + GEN_MAX_DIM * (size 1 + GEN_MAX_DIM * size 2). */
-#define GEN_MAX_DIM 131072 /* More than any size. */
-
 extern const struct gen_kind gen_kinds[GEN_N_KINDS];
 
 /* The kind of that name, or NULL with 'err' filled. */
 const struct gen_kind *gen_find_kind(const char *name, struct err *err);
 
 /*
- * Makes a fabric; values[i] is that of option i, 0 if it is not given; that of a
- * GEN_WORD is the number of the word, from 1.  Returns 0,
+ * Makes a fabric; texts[i] is that of option i, NULL if it is not given.  Returns 0,
  * -EINVAL or -E2BIG, as the functions of gen.h.
  */
-int gen_build(const struct gen_kind *kind, const double *values, struct topo **ret_topo,
-	      struct err *err);
-
-/* Reads a value of GEN_DIMS.  Returns 0 or -EINVAL with 'err' filled. */
-int gen_parse_dims(const struct gen_option *option, const char *text, double *ret_value,
-		   struct err *err);
+int gen_build(const struct gen_kind *kind, const char *const *texts,
+	      struct topo **ret_topo, struct err *err);
 
 /*
  * Makes a fabric from words separated by blanks: a kind, then options as

@@ -8,21 +8,92 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "lib/base/alloc.h"
 #include "lib/base/err.h"
 #include "topology/gen.h"
 #include "topology/gen_priv.h"
 #include "topology/topo.h"
 
-/* A fabric of pods, with all numbers known. */
+/* A fabric of pods, with all numbers known but the speeds that follow from others. */
 struct pods {
-	const char *access_prefix;
+	const char *access_prefix, *access_name;
 	uint32_t n_pods, access_per_pod, agg_per_pod, hosts_per_access;
 	uint32_t n_cores, cores_per_agg; /* Equal, unless each agg has its own. */
 	uint32_t n_parallel, n_slots;
-	double host_bps, access_uplink_bps, agg_uplink_bps;
-	enum topo_balance balance;
+	struct gen_speeds hosts, access_uplinks, agg_uplinks; /* By pod. */
+	double access_oversubscription, agg_oversubscription;
+	struct gen_balance balance;
 };
+
+/* The speeds of one pod. */
+struct pod_speeds {
+	double host_bps, access_uplink_bps, agg_uplink_bps;
+};
+
+static int
+resolve_pod(const struct pods *p, uint32_t pod, struct pod_speeds *ret_speeds,
+	    struct err *err)
+{
+	double host_bps = gen_speed_of(&p->hosts, pod);
+	struct gen_uplinks access = {
+		.below = p->access_name,
+		.above = "aggregation switches",
+		.down_bps = p->hosts_per_access * host_bps,
+		.n_parallel = p->n_parallel,
+		.default_bps = host_bps,
+		.n_above = p->agg_per_pod,
+		.uplink_bps = gen_speed_of(&p->access_uplinks, pod),
+		.oversubscription = p->access_oversubscription,
+	};
+	struct gen_uplinks agg = {
+		.below = "an aggregation switch",
+		.above = "cores",
+		.n_parallel = p->n_parallel,
+		.n_above = p->cores_per_agg,
+		.uplink_bps = gen_speed_of(&p->agg_uplinks, pod),
+		.oversubscription = p->agg_oversubscription,
+	};
+	uint32_t n_above = 0;
+	int r = gen_check_bps("a host", host_bps, err);
+
+	if (r == 0)
+		r = gen_resolve_part(&access, "pod ", pod, &n_above, err);
+	agg.down_bps = p->access_per_pod * p->n_parallel * access.uplink_bps;
+	/* What goes down there is known now, so its uplinks can follow from it. */
+	if (agg.uplink_bps == 0 && agg.oversubscription == 0)
+		agg.oversubscription = 1;
+	n_above = 0;
+	if (r == 0)
+		r = gen_resolve_part(&agg, "pod ", pod, &n_above, err);
+	if (r < 0)
+		return r;
+	*ret_speeds = (struct pod_speeds){
+		.host_bps = host_bps,
+		.access_uplink_bps = access.uplink_bps,
+		.agg_uplink_bps = agg.uplink_bps,
+	};
+	return 0;
+}
+
+static int
+check_pods(const struct pods *p, struct err *err)
+{
+	struct pod_speeds speeds;
+	int r = gen_check_balance(&p->balance, 3, err);
+
+	if (r < 0 ||
+	    (r = gen_check_speeds(&p->hosts, "hosts", p->n_pods, "pods", err)) < 0 ||
+	    (r = gen_check_speeds(&p->access_uplinks, "uplinks", p->n_pods, "pods",
+				  err)) < 0 ||
+	    (r = gen_check_speeds(&p->agg_uplinks, "uplinks of aggregation", p->n_pods,
+				  "pods", err)) < 0)
+		return r;
+	for (uint32_t pod = 0; r == 0 && pod < p->n_pods; pod++)
+		r = resolve_pod(p, pod, &speeds, err);
+	return r;
+}
 
 static int
 check_pods_size(const struct pods *p, struct err *err)
@@ -39,8 +110,8 @@ check_pods_size(const struct pods *p, struct err *err)
 
 /* Cables of one aggregation switch, number 'j' of pod 'pod', to its cores. */
 static void
-cable_cores(struct topo_builder *b, const struct pods *p, uint32_t agg, uint32_t pod,
-	    uint32_t j, uint32_t cores)
+cable_cores(struct topo_builder *b, const struct pods *p, double bps, uint32_t agg,
+	    uint32_t pod, uint32_t j, uint32_t cores)
 {
 	bool is_shared = p->cores_per_agg == p->n_cores;
 	uint32_t first = is_shared ? 0 : j * p->cores_per_agg;
@@ -50,8 +121,7 @@ cable_cores(struct topo_builder *b, const struct pods *p, uint32_t agg, uint32_t
 	for (uint32_t c = 0; c < p->cores_per_agg; c++) {
 		for (uint32_t i = 0; i < p->n_parallel; i++)
 			gen_cable(b, agg, (p->access_per_pod + c) * p->n_parallel + i,
-				  cores + first + c, place * p->n_parallel + i,
-				  p->agg_uplink_bps);
+				  cores + first + c, place * p->n_parallel + i, bps);
 	}
 }
 
@@ -66,11 +136,15 @@ build_pods(const struct pods *p, const char *name)
 	uint32_t access = gen_switches(b, p->access_prefix, n_access, 1);
 	uint32_t agg = gen_switches(b, "agg", n_agg, 2);
 	uint32_t cores = gen_switches(b, "core", p->n_cores, 3);
+	struct pod_speeds *speeds = xcalloc(p->n_pods, sizeof *speeds);
 
-	gen_balance(b, 3, p->balance);
+	for (uint32_t pod = 0; pod < p->n_pods; pod++)
+		BUG_ON(resolve_pod(p, pod, &speeds[pod], NULL) < 0);
+	gen_set_balance(b, 3, &p->balance);
 	for (uint32_t i = 0; i < n_hosts; i++)
 		gen_cable(b, hosts + i, 0, access + i / p->hosts_per_access,
-			  i % p->hosts_per_access, p->host_bps);
+			  i % p->hosts_per_access,
+			  speeds[i / p->hosts_per_access / p->access_per_pod].host_bps);
 	for (uint32_t i = 0; i < n_access; i++) {
 		uint32_t pod = i / p->access_per_pod, place = i % p->access_per_pod;
 
@@ -78,11 +152,15 @@ build_pods(const struct pods *p, const char *name)
 			gen_cable(b, access + i, p->hosts_per_access + j,
 				  agg + pod * p->agg_per_pod + j / p->n_parallel,
 				  place * p->n_parallel + j % p->n_parallel,
-				  p->access_uplink_bps);
+				  speeds[pod].access_uplink_bps);
 	}
-	for (uint32_t i = 0; i < n_agg; i++)
-		cable_cores(b, p, agg + i, i / p->agg_per_pod, i % p->agg_per_pod,
-			    cores);
+	for (uint32_t i = 0; i < n_agg; i++) {
+		uint32_t pod = i / p->agg_per_pod;
+
+		cable_cores(b, p, speeds[pod].agg_uplink_bps, agg + i, pod,
+			    i % p->agg_per_pod, cores);
+	}
+	free(speeds);
 	return topo_builder_finish(b);
 }
 
@@ -92,6 +170,7 @@ gen_fat_tree(const struct gen_fat_tree *o, struct topo **ret_topo, struct err *e
 	uint32_t half = o->k / 2;
 	struct pods p = {
 		.access_prefix = "leaf",
+		.access_name = "a leaf",
 		.n_pods = o->k,
 		.access_per_pod = half,
 		.agg_per_pod = half,
@@ -100,10 +179,14 @@ gen_fat_tree(const struct gen_fat_tree *o, struct topo **ret_topo, struct err *e
 		.cores_per_agg = half,
 		.n_parallel = o->n_parallel ? o->n_parallel : 1,
 		.n_slots = o->n_slots ? o->n_slots : 1,
-		.host_bps = o->host_bps != 0 ? round(o->host_bps) : GEN_DEFAULT_BPS,
+		.hosts = gen_speeds_or(&o->host_speeds, o->host_bps, GEN_DEFAULT_BPS),
+		.access_uplinks = gen_speeds_or(&o->uplink_speeds, o->uplink_bps, 0),
+		.agg_uplinks =
+			gen_speeds_or(&o->agg_uplink_speeds, o->agg_uplink_bps, 0),
+		.access_oversubscription = o->oversubscription,
+		.agg_oversubscription = o->agg_oversubscription,
 		.balance = o->balance,
 	};
-	struct gen_uplinks u;
 	char name[64];
 	int r;
 
@@ -116,62 +199,11 @@ gen_fat_tree(const struct gen_fat_tree *o, struct topo **ret_topo, struct err *e
 			{ "slots", p.n_slots, 1, TOPO_MAX_SLOTS },
 		},
 		2, err);
-	if (r < 0 || (r = gen_check_bps("a host", p.host_bps, err)) < 0)
+	if (r < 0 || (r = check_pods(&p, err)) < 0 ||
+	    (r = check_pods_size(&p, err)) < 0)
 		return r;
-	u = (struct gen_uplinks){
-		.below = "leaf",
-		.above = "aggregation switches",
-		.down_bps = half * p.host_bps,
-		.n_parallel = p.n_parallel,
-		.default_bps = p.host_bps,
-		.n_above = half,
-		.uplink_bps = round(o->uplink_bps),
-		.oversubscription = o->oversubscription,
-	};
-	if ((r = gen_resolve(&u, err)) < 0 || (r = check_pods_size(&p, err)) < 0)
-		return r;
-	p.access_uplink_bps = p.agg_uplink_bps = u.uplink_bps;
 	snprintf(name, sizeof name, "fat-tree-%u", o->k);
 	*ret_topo = build_pods(&p, name);
-	return 0;
-}
-
-/* The speeds of both upper tiers, from the options. */
-static int
-resolve_three_tier(const struct gen_three_tier *o, struct pods *p, struct err *err)
-{
-	struct gen_uplinks access = {
-		.below = "access switch",
-		.above = "aggregation switches",
-		.down_bps = p->hosts_per_access * p->host_bps,
-		.n_parallel = p->n_parallel,
-		.n_above = p->agg_per_pod,
-		.uplink_bps = round(o->access_uplink_bps),
-		.oversubscription = o->access_oversubscription,
-	};
-	struct gen_uplinks agg = {
-		.below = "aggregation switch",
-		.above = "cores",
-		.n_parallel = p->n_parallel,
-		.n_above = p->n_cores,
-		.uplink_bps = round(o->agg_uplink_bps),
-		.oversubscription = o->agg_oversubscription,
-	};
-	int r;
-
-	if (access.uplink_bps == 0 && access.oversubscription == 0)
-		access.oversubscription = 1;
-	if (agg.uplink_bps == 0 && agg.oversubscription == 0)
-		agg.oversubscription = 1;
-	r = gen_resolve(&access, err);
-	if (r < 0)
-		return r;
-	agg.down_bps = p->access_per_pod * p->n_parallel * access.uplink_bps;
-	r = gen_resolve(&agg, err);
-	if (r < 0)
-		return r;
-	p->access_uplink_bps = access.uplink_bps;
-	p->agg_uplink_bps = agg.uplink_bps;
 	return 0;
 }
 
@@ -180,6 +212,7 @@ gen_three_tier(const struct gen_three_tier *o, struct topo **ret_topo, struct er
 {
 	struct pods p = {
 		.access_prefix = "acc",
+		.access_name = "an access switch",
 		.n_pods = o->n_pods,
 		.access_per_pod = o->access_per_pod,
 		.agg_per_pod = o->agg_per_pod ? o->agg_per_pod : 2,
@@ -187,13 +220,21 @@ gen_three_tier(const struct gen_three_tier *o, struct topo **ret_topo, struct er
 		.n_cores = o->n_cores ? o->n_cores : 2,
 		.n_parallel = o->n_parallel ? o->n_parallel : 1,
 		.n_slots = o->n_slots ? o->n_slots : 1,
-		.host_bps = o->host_bps != 0 ? round(o->host_bps) : GEN_DEFAULT_BPS,
+		.hosts = gen_speeds_or(&o->host_speeds, o->host_bps, GEN_DEFAULT_BPS),
+		.access_uplinks = gen_speeds_or(&o->access_uplink_speeds,
+						o->access_uplink_bps, 0),
+		.agg_uplinks =
+			gen_speeds_or(&o->agg_uplink_speeds, o->agg_uplink_bps, 0),
+		.access_oversubscription = o->access_oversubscription,
+		.agg_oversubscription = o->agg_oversubscription,
 		.balance = o->balance,
 	};
 	char name[64];
 	int r;
 
 	p.cores_per_agg = p.n_cores;
+	if (gen_speed_of(&p.access_uplinks, 0) == 0 && p.access_oversubscription == 0)
+		p.access_oversubscription = 1;
 	r = gen_check_ranges(
 		(const struct gen_range[]){
 			{ "pods", p.n_pods, 1, TOPO_MAX_NODES },
@@ -208,8 +249,7 @@ gen_three_tier(const struct gen_three_tier *o, struct topo **ret_topo, struct er
 			{ "slots", p.n_slots, 1, TOPO_MAX_SLOTS },
 		},
 		7, err);
-	if (r < 0 || (r = gen_check_bps("a host", p.host_bps, err)) < 0 ||
-	    (r = resolve_three_tier(o, &p, err)) < 0 ||
+	if (r < 0 || (r = check_pods(&p, err)) < 0 ||
 	    (r = check_pods_size(&p, err)) < 0)
 		return r;
 	snprintf(name, sizeof name, "three-tier-%ux%ux%u", p.n_pods, p.access_per_pod,

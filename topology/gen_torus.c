@@ -65,7 +65,8 @@ check(const struct gen_torus *o, const struct topo_routing *routing, struct err 
 		},
 		3, err);
 
-	if (r < 0 || (r = gen_check_bps("a host", o->host_bps, err)) < 0 ||
+	if (r < 0 || (r = gen_check_balance(&o->balance, 1, err)) < 0 ||
+	    (r = gen_check_bps("a host", o->host_bps, err)) < 0 ||
 	    (r = gen_check_bps("a cable between switches", o->link_bps, err)) < 0)
 		return r;
 	return gen_check_size(
@@ -100,7 +101,7 @@ gen_torus(const struct gen_torus *options, struct topo **ret_topo, struct err *e
 	strbuf_free(&name);
 	hosts = gen_hosts(b, n * o.hosts_per_switch, o.n_slots);
 	switches = gen_switches(b, "s", n, 1);
-	gen_balance(b, 1, o.balance);
+	gen_set_balance(b, 1, &o.balance);
 	BUG_ON(topo_builder_routing(b, &routing) < 0);
 	for (uint32_t i = 0; i < n * o.hosts_per_switch; i++)
 		gen_cable(b, hosts + i, 0, switches + i / o.hosts_per_switch,

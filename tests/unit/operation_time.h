@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * operation_time.h - how long one operation over all hosts of a fabric takes in the
- * engine, to be compared with closed forms
+ * operation_time.h - how long one operation over hosts of a fabric takes in the engine,
+ * to be compared with closed forms
  */
 #ifndef TESTS_UNIT_OPERATION_TIME_H
 #define TESTS_UNIT_OPERATION_TIME_H
@@ -15,9 +15,10 @@
 #include "topology/route.h"
 #include "topology/topo.h"
 
-/* In nanoseconds. */
+/* Of one over 'hosts', in nanoseconds. */
 static inline double
-operation_ns(struct topo *topo, enum collective kind, double bytes)
+operation_on_ns(struct topo *topo, enum collective kind, const uint32_t *hosts,
+		size_t n_hosts, double bytes)
 {
 	struct routes *routes = routes_new(topo, 0);
 	struct engine_config config = { .n_links = topo_n_links(topo) };
@@ -32,8 +33,6 @@ operation_ns(struct topo *topo, enum collective kind, double bytes)
 				  .max_iterations = 1 };
 	struct engine_job_stats stats;
 	struct engine *engine;
-	size_t n_hosts;
-	const uint32_t *hosts = topo_hosts(topo, &n_hosts);
 
 	for (uint32_t l = 0; l < config.n_links; l++)
 		capacity_bps[l] = topo_link(topo, l)->capacity_bps;
@@ -67,6 +66,16 @@ operation_ns(struct topo *topo, enum collective kind, double bytes)
 	collective_flows_fini(&flows);
 	routes_free(routes);
 	return end_ns;
+}
+
+/* Of one over all hosts. */
+static inline double
+operation_ns(struct topo *topo, enum collective kind, double bytes)
+{
+	size_t n;
+	const uint32_t *hosts = topo_hosts(topo, &n);
+
+	return operation_on_ns(topo, kind, hosts, n, bytes);
 }
 
 #endif

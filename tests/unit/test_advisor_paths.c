@@ -577,7 +577,7 @@ spraying_fabrics_have_no_paths(void **state)
 		.n_spines = 8,
 		.host_bps = 50e9,
 		.uplink_bps = 50e9,
-		.balance = TOPO_BALANCE_SPRAY,
+		.balance = { 1, { TOPO_BALANCE_SPRAY } },
 	};
 	struct advisor *advisor;
 	struct fixture f = { 0 };

@@ -560,7 +560,7 @@ over_a_sprayed_fabric_loads_are_shares(void **state)
 	const struct gen_leaf_spine o = { .n_leaves = 6,
 					  .hosts_per_leaf = 4,
 					  .n_spines = 3,
-					  .balance = TOPO_BALANCE_SPRAY };
+					  .balance = { 1, { TOPO_BALANCE_SPRAY } } };
 	const uint32_t hosts[] = { 0, 1, 2, 4, 5, 8, 13, 22, 23 };
 	struct routes *routes;
 	struct topo *topo;

@@ -36,7 +36,7 @@ lab_init(struct lab *lab, uint32_t n_spines, enum topo_balance balance, uint64_t
 						.n_spines = n_spines,
 						.host_bps = 1e9,
 						.uplink_bps = 1e9,
-						.balance = balance };
+						.balance = { 1, { balance } } };
 	struct contention_opts opts = { .window_ms = 1000 };
 	struct tele_frame frame = { 0 };
 

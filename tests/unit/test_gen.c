@@ -405,6 +405,22 @@ balance_is_that_of_all_switches(void **state)
 }
 
 static void
+balance_by_tier_holds_for_the_tiers_above_too(void **state)
+{
+	static const enum topo_balance want[] = { TOPO_BALANCE_HASH,
+						  TOPO_BALANCE_ADAPTIVE,
+						  TOPO_BALANCE_ADAPTIVE };
+	struct topo *topo = NULL;
+
+	(void)state;
+	assert_int_equal(
+		gen_text("fat-tree --k 4 --balance hash,adaptive", &topo, NULL), 0);
+	for (uint32_t tier = 1; tier <= 3; tier++)
+		assert_int_equal(topo_balance(topo, tier), want[tier - 1]);
+	topo_unref(topo);
+}
+
+static void
 words_that_make_no_fabric_are_refused(void **state)
 {
 	static const struct {
@@ -419,15 +435,32 @@ words_that_make_no_fabric_are_refused(void **state)
 			      "hosts" },
 		{ "fat-tree --k", "--k has no value" },
 		{ "fat-tree --k 4 --k 4", "--k is given twice" },
-		{ "fat-tree --k four", "--k is 'four', expected a number above 0" },
+		{ "fat-tree --k four",
+		  "--k is 'four', expected a whole number from 1 to 1000000" },
 		{ "fat-tree --k 4.5",
-		  "--k is 4.5, expected a whole number up to 1000000" },
+		  "--k is '4.5', expected a whole number from 1 to 1000000" },
+		{ "fat-tree --k 4 --gbps 0",
+		  "--gbps is '0', expected a number of Gb/s above 0, or up to 16 with "
+		  "counts such as 6x100,2x400" },
+		{ "fat-tree --k 4 --oversubscription 2:0",
+		  "--oversubscription is '2:0', expected a number above 0, or two such as "
+		  "2:1" },
+		{ "fat-tree --k 4 --scale-up 2 --scale-up-gbps 2:1",
+		  "--scale-up-gbps is '2:1', expected a number of Gb/s above 0" },
 		{ "fat-tree --k 4 --gpbs 5",
 		  "a fat-tree has no option '--gpbs' (did you mean '--gbps'?)" },
 		{ "fat-tree 4", "a fat-tree has no option '4'" },
 		{ "fat-tree --k 4 --balance sprai",
 		  "--balance is 'sprai', expected hash, spray or adaptive (did you mean "
 		  "'spray'?)" },
+		{ "fat-tree --k 4 --balance hash,spray,hash,hash",
+		  "--balance is 'hash,spray,hash,hash', expected 1 to 3 words, one a tier "
+		  "of switches" },
+		{ "fat-tree --k 4 --balance ,",
+		  "--balance is ',', expected 1 to 3 words, one a tier of switches" },
+		{ "leaf-spine --leaves 2 --hosts-per-leaf 2 --balance hash,spray,hash",
+		  "--balance has 3 words, expected at most 2: one a tier of switches, or "
+		  "one for all" },
 		{ "fat-tree --k 4 --balance", "--balance has no value" },
 		{ "fat-tree --k 4 --balance hash --balance spray",
 		  "--balance is given twice" },
@@ -463,6 +496,7 @@ main(void)
 		cmocka_unit_test(three_tier_has_the_oversubscription_of_each_tier),
 		cmocka_unit_test(words_make_the_same_fabric_as_numbers),
 		cmocka_unit_test(balance_is_that_of_all_switches),
+		cmocka_unit_test(balance_by_tier_holds_for_the_tiers_above_too),
 		cmocka_unit_test(words_that_make_no_fabric_are_refused),
 	};
 

@@ -42,6 +42,14 @@ generated_fabrics_have_no_faults(void **state)
 		"rail-optimized --hosts-per-group 4",
 		"rail-optimized --groups 3 --hosts-per-group 4 --rails 3",
 		"three-tier --pods 3 --access-per-pod 2 --hosts-per-access 5 --parallel 3",
+		"leaf-spine --leaves 8 --hosts-per-leaf 8 --gbps 5x100,3x400",
+		"leaf-spine --leaves 8 --hosts-per-leaf 8 --gbps 7x100,400 --spines 2 "
+		"--oversubscription 2",
+		"fat-tree --k 4 --gbps 3x100,400 --agg-oversubscription 2",
+		"rail-optimized --groups 3 --hosts-per-group 4 --rails 3 --gbps 100,2x400",
+		"rail-optimized --host-is gpu --hosts-per-group 16 --scale-up 8 "
+		"--scale-up-gbps 900",
+		"three-tier --pods 3 --access-per-pod 2 --hosts-per-access 5 --gbps 2x25,50",
 	};
 
 	(void)state;
@@ -180,6 +188,32 @@ a_host_that_only_sends_is_the_one_at_fault(void **state)
 			    "h4 has no up-down path from h0");
 	assert_string_equal(faults.list.items[1].text,
 			    "h4:p0>leaf1:p1 has no link back");
+	topo_faults_fini(&faults);
+	topo_unref(topo);
+	topo_unref(whole);
+}
+
+static void
+uplinks_are_compared_among_switches_with_the_same_ports(void **state)
+{
+	struct topo *whole = make("leaf-spine --leaves 9 --hosts-per-leaf 4 --gbps "
+				  "5x100,4x400 --oversubscription 2");
+	bool dropped[256] = { false };
+	struct topo_faults faults;
+	struct topo *topo;
+	size_t n;
+
+	(void)state;
+	dropped[topo_find_link(whole, "leaf7:p5>spine1:p7")] = true;
+	topo = without(whole, dropped, false);
+	faults = check(topo);
+	n = faults.list.n;
+	assert_true(n > 0);
+	assert_string_equal(faults.list.items[n - 1].text,
+			    "leaf7 has 400 Gb/s up, but most of tier 1 with ports of "
+			    "400 Gb/s have 800 Gb/s");
+	for (size_t i = 0; i + 1 < n; i++)
+		assert_int_not_equal(faults.list.items[i].kind, TOPO_FAULT_UPLINKS);
 	topo_faults_fini(&faults);
 	topo_unref(topo);
 	topo_unref(whole);
@@ -456,6 +490,8 @@ main(void)
 		cmocka_unit_test(tiers_have_the_oversubscription_that_was_asked_for),
 		cmocka_unit_test(unreachable_hosts_are_found_wherever_cables_are_cut),
 		cmocka_unit_test(a_host_that_only_sends_is_the_one_at_fault),
+		cmocka_unit_test(
+			uplinks_are_compared_among_switches_with_the_same_ports),
 		cmocka_unit_test(a_missing_parallel_cable_is_named_with_its_switches),
 		cmocka_unit_test(leaves_of_another_kind_are_no_parallel_fault),
 		cmocka_unit_test(any_two_uplinks_that_are_swapped_are_named),

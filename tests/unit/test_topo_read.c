@@ -6,24 +6,13 @@
 
 #include "lib/base/address.h"
 #include "lib/base/err.h"
+#include "tests/unit/fabric_round_trip.h"
 #include "tests/unit/test.h"
 #include "topology/gen.h"
 #include "topology/read.h"
 #include "topology/route.h"
 #include "topology/topo.h"
 #include "topology/write.h"
-
-static char *
-to_json(const struct topo *topo)
-{
-	char *text;
-	size_t length;
-	FILE *out = open_memstream(&text, &length);
-
-	topo_json_write(topo, out);
-	fclose(out);
-	return text;
-}
 
 static void
 assert_same(const struct topo *a, const struct topo *b)
@@ -57,14 +46,14 @@ assert_same(const struct topo *a, const struct topo *b)
 static void
 assert_round_trip(struct topo *topo)
 {
-	char *text = to_json(topo), *again;
+	char *text = fabric_json(topo), *again;
 	struct topo *back = NULL;
 	struct err err = { 0 };
 
 	if (topo_read("x.json", text, strlen(text), NULL, &back, &err) < 0)
 		fail_msg("line %u: %s", err.line, err.text);
 	assert_same(topo, back);
-	again = to_json(back);
+	again = fabric_json(back);
 	assert_string_equal(text, again);
 	free(text);
 	free(again);
@@ -90,7 +79,8 @@ generated_fabrics_survive_json_unchanged(void **state)
 					   .hosts_per_access = 7,
 					   .access_oversubscription = 3,
 					   .agg_oversubscription = 1.1,
-					   .balance = TOPO_BALANCE_ADAPTIVE };
+					   .balance = { 1,
+							{ TOPO_BALANCE_ADAPTIVE } } };
 	struct topo *topo;
 
 	(void)state;
@@ -229,7 +219,7 @@ balance_of_tiers_survives_json(void **state)
 	struct topo *topo =
 		read_text(JSON_TIERS "\"tiers\":[{\"tier\":2,\"balance\":\"hash\"},"
 				     "{\"tier\":1,\"balance\":\"adaptive\"}]}");
-	char *text = to_json(topo);
+	char *text = fabric_json(topo);
 
 	(void)state;
 	assert_int_equal(topo_balance(topo, 0), TOPO_BALANCE_HASH);
@@ -242,7 +232,7 @@ balance_of_tiers_survives_json(void **state)
 	free(text);
 	assert_round_trip(topo);
 	topo = read_text(JSON_TIERS "\"tiers\":[{\"tier\":2}]}");
-	text = to_json(topo);
+	text = fabric_json(topo);
 	assert_int_equal(topo_balance(topo, 2), TOPO_BALANCE_HASH);
 	assert_null(strstr(text, "tiers"));
 	free(text);

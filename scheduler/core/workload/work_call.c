@@ -74,7 +74,10 @@ work_call_phases(const struct work_job *job, const struct work_call *call,
 	}
 	if (call->over == WORK_OVER_HOSTS) {
 		of_ranks = xmemdup(hosts, n_ranks, sizeof *hosts);
-		collective_order(topo, of_ranks, n_ranks);
+		if (call->algorithm == COLLECTIVE_BY_RING)
+			collective_ring_order(topo, of_ranks, n_ranks);
+		else
+			collective_order(topo, of_ranks, n_ranks);
 	} else {
 		of_ranks = hosts_of_groups(job, call, hosts, n_groups, n_ranks);
 	}
