@@ -13,27 +13,6 @@
 
 /* ---- Tiers ----------------------------------------------------------------------- */
 
-struct check_load *
-topo_check_loads(const struct topo *topo)
-{
-	struct check_load *loads =
-		xcalloc((size_t)topo_n_nodes(topo) + 1, sizeof *loads);
-
-	for (uint32_t i = 0; i < topo_n_links(topo); i++) {
-		const struct topo_link *link = topo_link(topo, i);
-
-		if (topo_node(topo, link->to)->is_scale_up)
-			continue;
-		if (topo_node(topo, link->from)->tier <
-		    topo_node(topo, link->to)->tier) {
-			loads[link->from].up_bps += link->capacity_bps;
-			loads[link->to].down_bps += link->capacity_bps;
-			loads[link->to].n_down++;
-		}
-	}
-	return loads;
-}
-
 size_t
 topo_tiers(const struct topo *topo, struct topo_tier *ret_tiers)
 {

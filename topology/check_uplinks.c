@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_uplinks.c - the capacity up of the switches of a tier. */
+/* check_uplinks.c - capacities down and up, and switches with an unusual one up. */
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -10,6 +10,27 @@
 #include "topology/check_priv.h"
 #include "topology/faults.h"
 #include "topology/topo.h"
+
+struct check_load *
+topo_check_loads(const struct topo *topo)
+{
+	struct check_load *loads =
+		xcalloc((size_t)topo_n_nodes(topo) + 1, sizeof *loads);
+
+	for (uint32_t i = 0; i < topo_n_links(topo); i++) {
+		const struct topo_link *link = topo_link(topo, i);
+
+		if (topo_node(topo, link->to)->is_scale_up)
+			continue;
+		if (topo_node(topo, link->from)->tier <
+		    topo_node(topo, link->to)->tier) {
+			loads[link->from].up_bps += link->capacity_bps;
+			loads[link->to].down_bps += link->capacity_bps;
+			loads[link->to].n_down++;
+		}
+	}
+	return loads;
+}
 
 /* A switch of a tier, and what it is compared by. */
 struct uplinks {

@@ -112,8 +112,9 @@ derive_above(struct gen_uplinks *u, double want_bps, struct err *err)
 	return 0;
 }
 
-int
-gen_resolve(struct gen_uplinks *u, struct err *err)
+/* Fills n_above and uplink_bps, or an error if the numbers do not fit. */
+static int
+resolve(struct gen_uplinks *u, struct err *err)
 {
 	double ratio = u->oversubscription, up_bps;
 
@@ -156,7 +157,7 @@ gen_resolve_part(struct gen_uplinks *u, const char *part, uint32_t number,
 		 uint32_t *n_above, struct err *err)
 {
 	uint32_t n_given = u->n_above;
-	int r = gen_resolve(u, err);
+	int r = resolve(u, err);
 
 	if (r < 0) {
 		if (number > 0)

@@ -53,13 +53,10 @@ struct gen_uplinks {
 	double oversubscription; /* 0: derived. */
 };
 
-/* Fills n_above and uplink_bps, or an error if the numbers do not fit. */
-int gen_resolve(struct gen_uplinks *uplinks, struct err *err);
-
 /*
- * The same for part number 'part', "leaf3", of a fabric whose parts share the switches
- * above them: if '*n_above' is 0 it becomes what this part needs, and further parts must
- * need as many.
+ * Fills n_above and uplink_bps for part number 'number' of a fabric whose parts, "leaf",
+ * share the switches above them, or an error if the numbers do not fit.  If '*n_above' is
+ * 0 it becomes what this part needs, and further parts must need as many.
  */
 int gen_resolve_part(struct gen_uplinks *uplinks, const char *part, uint32_t number,
 		     uint32_t *n_above, struct err *err);

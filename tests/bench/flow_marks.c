@@ -12,9 +12,8 @@
 
 #include "engine/engine.h"
 #include "lib/base/alloc.h"
-#include "lib/base/err.h"
-#include "lib/base/file.h"
 #include "sim/run/flow_scenario.h"
+#include "tests/bench/flow_args.h"
 
 #define PACKET_BYTES 4000
 
@@ -38,25 +37,14 @@ main(int argc, char **argv)
 {
 	struct engine_observer observer = { .on_sent = on_sent };
 	struct engine *engine;
-	struct flow_scenario *scn;
+	uint64_t n_iterations;
+	struct flow_scenario *scn =
+		flow_args_read("flow_marks", argc, argv, &n_iterations);
 	struct sums *sums;
-	struct err err;
-	size_t length;
-	char *text;
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: flow_marks FILE.scn ITERATIONS\n");
-		return 2;
-	}
-	if (file_read(argv[1], (size_t)1 << 30, &text, &length, &err) ||
-	    flow_scenario_parse(argv[1], text, length, &scn, &err)) {
-		err_print(&err, stderr);
-		return 2;
-	}
-	free(text);
 	sums = xcalloc(scn->n_jobs + 1, sizeof *sums);
 	observer.ctx = sums;
-	engine = flow_scenario_new_engine(scn, strtoull(argv[2], NULL, 10), &observer);
+	engine = flow_scenario_new_engine(scn, n_iterations, &observer);
 	engine_run(engine, ENGINE_NEVER);
 	for (uint32_t j = 0; j < scn->n_jobs; j++)
 		printf("%u,ecn,%.0f,%.0f\n", j, sums[j].packets, sums[j].marked);

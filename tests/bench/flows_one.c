@@ -9,14 +9,12 @@
  * same with SimGrid.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 
 #include "engine/engine_internal.h"
 #include "lib/base/clk.h"
-#include "lib/base/err.h"
-#include "lib/base/file.h"
 #include "sim/run/flow_scenario.h"
+#include "tests/bench/flow_args.h"
 
 static void
 on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
@@ -37,24 +35,13 @@ main(int argc, char **argv)
 					    .on_iteration = on_iteration };
 	struct engine *engine;
 	struct rusage usage;
-	struct flow_scenario *scn;
-	struct err err;
-	size_t length;
+	uint64_t n_iterations;
+	struct flow_scenario *scn =
+		flow_args_read("flows_one", argc, argv, &n_iterations);
 	uint64_t n_events;
 	int64_t before_ns;
-	char *text;
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: flows_one FILE.scn ITERATIONS\n");
-		return 2;
-	}
-	if (file_read(argv[1], (size_t)1 << 30, &text, &length, &err) ||
-	    flow_scenario_parse(argv[1], text, length, &scn, &err)) {
-		err_print(&err, stderr);
-		return 2;
-	}
-	free(text);
-	engine = flow_scenario_new_engine(scn, strtoull(argv[2], NULL, 10), &observer);
+	engine = flow_scenario_new_engine(scn, n_iterations, &observer);
 	flow_scenario_free(scn);
 	before_ns = clk_cpu_ns();
 	n_events = engine_run(engine, ENGINE_NEVER);
