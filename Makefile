@@ -20,7 +20,7 @@ PACKAGES_FUZZ  := clang-14 libclang-rt-14-dev
 # nodejs and npm may come from elsewhere, too: any 'npm' on the PATH is good.
 PACKAGES_WEB   := $(if $(shell command -v npm),,nodejs npm) chromium
 PACKAGES_BENCH := g++ libsimgrid-dev
-PACKAGES_FIDELITY := g++ libns3-dev python3
+PACKAGES_FIDELITY := g++ libns3-dev python3 iproute2
 # 'make deb', and 'make test-packages'.  packages/debian/control repeats those to build with.
 PACKAGES_DEB   := dpkg-dev debhelper scdoc libslurm-dev
 PACKAGES_CHECK := lintian debootstrap rpm rpmlint iperf3 iproute2
@@ -175,7 +175,8 @@ test-net: ## test with real traffic between network namespaces (root)
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST) $(PACKAGES_NET)
 	$(Q)$(MAKE) --no-print-directory all $(B)/tests/net/arl $(B)/tests/net/bpf_probe \
 		$(B)/tests/net/bpf_inject $(B)/tests/net/slurm_probe \
-		$(B)/tests/net/pace_steer build/bpf/wire_hash.bpf.o $(MPI_TESTS)
+		$(B)/tests/net/pace_steer $(B)/tests/bench/tcp_flows build/bpf/wire_hash.bpf.o \
+		$(MPI_TESTS)
 	$(Q)B=$(B) bash tests/net/run
 
 # Needs npm and its registry; 'make all' needs neither.
@@ -258,13 +259,13 @@ bench: ## measure solver, fabric, and simulator against SimGrid
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_BENCH)
 	$(Q)$(MAKE) --no-print-directory bench-run
 
-bench-fidelity: ## measure how far the simulator is from packets (ns-3; FIDELITY_OPTIONS)
+bench-fidelity: ## measure how far the simulator is from packets (ns-3 or TCP; FIDELITY_OPTIONS)
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_FIDELITY)
 	$(Q)$(MAKE) --no-print-directory bench-fidelity-run
 
 lint: ## format, layers, externs, circles, warnings of both compilers, cppcheck, shellcheck
 	@sh tests/deps.sh $(PACKAGES_BUILD) $(PACKAGES_TEST) $(PACKAGES_LINT)
-	$(Q)$(MAKE) --no-print-directory all build/bpf/inject.skel.h
+	$(Q)$(MAKE) --no-print-directory all build/bpf/inject.skel.h build/bpf/dctcp.skel.h
 	$(Q)B=$(B) CC=gcc CLANG=$(CLANG) FLAGS='$(BASE_CFLAGS)' sh tests/lint.sh '$(C_FILES)' '$(SH_FILES)'
 
 fuzz: ## build the libFuzzer targets; HOURS=8: run them all in turn for that CPU time

@@ -2,17 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """fidelity.py - how far 'antiphase sim flows' is from packets.
 
-Runs each scenario of fidelity_scenarios.py in our engine, and packet by packet in ns-3 (ns3_flows.cpp:
-TCP with DCTCP), and prints one row a scenario:
+Runs each scenario of fidelity_scenarios.py in our engine and with packets, and prints one table per --protocol:
 
-    ITERATION  mean, p99: of all iterations of all jobs, and all seeds of packets
+    ns3          DCTCP in ns-3, packet by packet (ns3_flows.cpp); the default
+    dctcp, cubic, reno, ...
+                 TCP of this kernel between network namespaces, to scale (fidelity_tcp.py).  Needs root
+
+A row is a scenario:
+
+    ITERATION  mean, p99: of all iterations of all jobs, and all runs with packets
     OFF        the fluid mean over that of packets, minus 1
-    PAYLOAD    the same with capacities less the headers of packets
+    PAYLOAD    the same with capacities less the headers of packets.  For TCP of this kernel the same as OFF: its
+               links are faster by the headers
     FIRST 5    the same as PAYLOAD, of the first 5 iterations alone
     OVERLAP    time in which two or more jobs send, over time in which any sends
     MARKED     share of packets with an ECN mark
 
 Times are in ms, shares in %.  B is the build directory.
+
+TCP of this kernel needs processor time.  Before its table one job alone must take the time that it has by hand,
+within 1 %, or there is no table; a row has a * if a run of it lost processor time (fidelity_tcp.starved()).
 """
 import argparse
 import json
@@ -23,7 +32,8 @@ import subprocess
 import sys
 import tempfile
 
-from fidelity_scenarios import scenarios
+import fidelity_tcp
+from fidelity_scenarios import MB, one_link, scenarios
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 B = os.path.join(ROOT, os.environ.get("B", "build/release"))
@@ -38,6 +48,7 @@ class Run:
         self.jobs = jobs
         self.ends = [[] for _ in jobs]
         self.packets = self.marked = 0
+        self.host = None  # Of TCP of this kernel: what it had of the machine.
         for line in "".join(outputs).splitlines():
             fields = line.split(",")
             if fields[1] == "ecn":
@@ -90,6 +101,23 @@ def packets(folder, fabric, jobs, n_iterations, seed, options):
                       f"--seed={seed}", *options))
 
 
+def tcp(folder, fabric, jobs, n_iterations, algorithm):
+    ends, host = fidelity_tcp.run(folder, fabric, jobs, n_iterations, algorithm)
+    run = Run(jobs, n_iterations, ends)
+    run.host = host
+    return run
+
+
+def check_machine(folder, algorithm):
+    """One job alone has a known time: 25 ms of computing, and 25 MB at 10 Gb/s.  Returns its error."""
+    fabric, jobs = one_link([(0, 25, 25 * MB)])
+    off = max(abs(t / 45 - 1) for t in tcp(folder, fabric, jobs, 3, algorithm).iterations())
+    if off > 0.01:
+        raise fidelity_tcp.Refused(f"one job alone is off by {100 * off:.1f} %, so this machine is too busy: "
+                                   "run it again when no other program needs the processors")
+    return off
+
+
 def p99(values):
     return sorted(values)[-1 - len(values) // 100]
 
@@ -106,17 +134,21 @@ def summary(runs):
             "marked": sum(run.marked for run in runs) / n_packets if n_packets else 0.0}
 
 
-def row(folder, name, fabric, jobs, args):
+def row(folder, name, fabric, jobs, protocol, args):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    is_ns3 = protocol == "ns3"
     ours = summary([fluid(folder, fabric, jobs, args.iterations, 1)])
-    payload = summary([fluid(folder, fabric, jobs, args.iterations, (MSS + HEADERS) / MSS)])
-    theirs = summary([packets(folder, fabric, jobs, args.iterations, seed, args.ns3)
-                      for seed in range(1, args.seeds + 1)])
+    payload = summary([fluid(folder, fabric, jobs, args.iterations, (MSS + HEADERS) / MSS if is_ns3 else 1)])
+    runs = [packets(folder, fabric, jobs, args.iterations, seed, args.ns3) if is_ns3 else
+            tcp(folder, fabric, jobs, args.iterations, protocol) for seed in range(1, args.seeds + 1)]
+    theirs = summary(runs)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return {"scenario": name, "fluid": ours, "fluid_payload": payload, "packets": theirs,
+    hosts = [run.host for run in runs if run.host]
+    return {"scenario": name, "protocol": protocol, "fluid": ours, "fluid_payload": payload, "packets": theirs,
             "off": ours["mean_ms"] / theirs["mean_ms"] - 1,
             "off_payload": payload["mean_ms"] / theirs["mean_ms"] - 1,
             "off_first5": payload["first5_ms"] / theirs["first5_ms"] - 1,
+            "hosts": hosts, "starved": any(fidelity_tcp.starved(host) for host in hosts),
             "cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime}
 
 
@@ -129,7 +161,7 @@ def cells(r):
         return "-" if value is None else f"{100 * value:.1f}"
 
     ours, theirs = r["fluid"], r["packets"]
-    return (r["scenario"], f"{ours['mean_ms']:.2f}", f"{theirs['mean_ms']:.2f}",
+    return (r["scenario"] + " *" * r["starved"], f"{ours['mean_ms']:.2f}", f"{theirs['mean_ms']:.2f}",
             f"{100 * r['off']:+.1f}", f"{100 * r['off_payload']:+.1f}",
             f"{100 * r['off_first5']:+.1f}", f"{ours['p99_ms']:.2f}", f"{theirs['p99_ms']:.2f}",
             share(ours["overlap"]), share(theirs["overlap"]), share(ours["marked"]),
@@ -143,8 +175,30 @@ def print_row(fields, markdown):
         print(f"{fields[0]:12}" + "".join(f" {field:>9}" for field in fields[1:]), flush=True)
 
 
-def main():
+def table(folder, protocol, chosen, args):
+    """The rows of a protocol, which are also printed unless all of them are wanted as JSON."""
+    rows = []
+    if protocol != "ns3":
+        off = check_machine(folder, protocol)
+        print(f"fidelity: {protocol}: one job alone is off by {100 * off:.2f} %", file=sys.stderr)
+    if not args.json:
+        print("DCTCP in ns-3" if protocol == "ns3" else f"TCP {protocol} in Linux over tc", end="\n\n")
+        print_row(HEADER, args.markdown)
+        if args.markdown:
+            print_row(["---"] * len(HEADER), True)
+    for name, fabric, jobs in chosen:
+        rows.append(row(folder, name, fabric, jobs, protocol, args))
+        if not args.json:
+            print_row(cells(rows[-1]), args.markdown)
+    if not args.json:
+        print()
+    return rows
+
+
+def arguments():
     parser = argparse.ArgumentParser(description="how far the simulator is from packets")
+    parser.add_argument("--protocol", action="append", metavar="NAME",
+                        help="ns3 (default), or dctcp, cubic, ... in this kernel; may be repeated")
     parser.add_argument("--iterations", type=int, default=20, help="of each job (default 20)")
     parser.add_argument("--seeds", type=int, default=3, help="runs with packets (default 3)")
     parser.add_argument("--only", default="", help="scenarios whose name begins with this word")
@@ -156,23 +210,30 @@ def main():
     chosen = [s for s in scenarios() if s[0].startswith(args.only)]
     if not chosen or args.iterations < 1 or args.seeds < 1:
         parser.error("nothing to run")
-    rows = []
-    if not args.json:
-        print_row(HEADER, args.markdown)
-        if args.markdown:
-            print_row(["---"] * len(HEADER), True)
-    with tempfile.TemporaryDirectory() as folder:
-        for name, fabric, jobs in chosen:
-            rows.append(row(folder, name, fabric, jobs, args))
-            if not args.json:
-                print_row(cells(rows[-1]), args.markdown)
+    there = ["ns3"] + fidelity_tcp.congestion_controls()
+    for name in args.protocol or []:
+        if name not in there:
+            parser.error(f"--protocol {name}: not on this machine, which has {', '.join(there)}")
+    return args, chosen
+
+
+def main():
+    args, chosen = arguments()
+    rows, status = [], 0
+    for protocol in args.protocol or ["ns3"]:
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                rows += table(folder, protocol, chosen, args)
+        except fidelity_tcp.Refused as why:
+            print(f"fidelity: {protocol}: {why}", file=sys.stderr)
+            status = 1
     if args.json:
         json.dump({"iterations": args.iterations, "seeds": args.seeds, "ns3": args.ns3,
                    "rows": rows}, sys.stdout, indent=1)
         print()
     else:
         print(f"CPU time {sum(r['cpu_s'] for r in rows):.0f} s", file=sys.stderr)
-    return 0
+    return status
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # 'make bench-run': every tests/bench/bench_*, then our simulator against SimGrid.
 BENCH_TOOLS := $(B)/tests/bench/flows_one $(B)/tests/bench/make_scn $(B)/tests/bench/live_many \
-	$(B)/tests/bench/flow_marks
+	$(B)/tests/bench/flow_marks $(B)/tests/bench/tcp_flows
 .PHONY: bench-run bench-fidelity-run bench-simulator bench-replay bench-collectives bench-slice \
 	bench-harm
 
@@ -30,9 +30,14 @@ bench-slice: $(B)/antiphase-sim
 bench-harm: $(B)/antiphase-sim
 	$(Q)B=$(B) python3 tests/bench/harm.py
 
-# The same scenarios in our engine and packet by packet.
-bench-fidelity-run: $(B)/antiphase-sim $(B)/tests/bench/flow_marks $(B)/tests/bench/ns3_flows
+# The same scenarios in our engine and packet by packet, in ns-3 and, with --protocol cubic
+# and as root, with TCP of this kernel.
+bench-fidelity-run: $(B)/antiphase-sim $(B)/tests/bench/flow_marks $(B)/tests/bench/ns3_flows \
+	$(B)/tests/bench/tcp_flows
 	$(Q)B=$(B) python3 tests/bench/fidelity.py $(FIDELITY_OPTIONS)
+
+$(B)/tests/bench/tcp_flows: $(B)/tests/bench/dctcp.o $(B)/tests/bench/netns_tcp.o
+$(B)/tests/bench/dctcp.o: | build/bpf/dctcp.skel.h
 
 $(B)/tests/bench/ns3_flows: tests/bench/ns3_flows.cpp
 	$(call say,CXX,$<)
@@ -45,4 +50,4 @@ $(B)/tests/bench/simgrid_flows: tests/bench/simgrid_flows.cpp
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) -O2 -Wall -Wextra $< -o $@ -lsimgrid
 
--include $(BENCH_TOOLS:=.d)
+-include $(BENCH_TOOLS:=.d) $(B)/tests/bench/dctcp.d $(B)/tests/bench/netns_tcp.d
