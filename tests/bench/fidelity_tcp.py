@@ -11,6 +11,7 @@ tests/net/bench_tcp.sh makes the network and removes it; tcp_flows.c sends.
 """
 import math
 import os
+import signal
 import subprocess
 
 from fidelity_scenarios import BYTES_PER_S
@@ -158,6 +159,18 @@ def write_scenario(folder, fabric, jobs, slower):
         file.write(fabric.text(scaled))
 
 
+def bench_tcp(folder):
+    """What bench_tcp.sh prints, and its status.  It removes its network even when a signal ends this program."""
+    script = subprocess.Popen(["bash", os.path.join(ROOT, "tests", "net", "bench_tcp.sh"), folder],
+                              stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        return script.communicate()[0], script.returncode
+    except BaseException:
+        os.killpg(script.pid, signal.SIGTERM)
+        script.wait()
+        raise
+
+
 def run(folder, fabric, jobs, n_iterations, algorithm):
     """
     The output of tcp_flows in times of the scenario, and of the host: whether "realtime", the share of processor
@@ -167,13 +180,12 @@ def run(folder, fabric, jobs, n_iterations, algorithm):
     write_scenario(folder, fabric, jobs, stretch(jobs))
     write(folder, "settings", (f"{key}={value}" for key, value in settings(jobs, n_iterations, algorithm).items()))
     stolen, ticks = cpu_ticks()
-    done = subprocess.run(["bash", os.path.join(ROOT, "tests", "net", "bench_tcp.sh"), folder],
-                          stdout=subprocess.PIPE, text=True, check=False)
+    said, status = bench_tcp(folder)
     stolen, ticks = cpu_ticks()[0] - stolen, cpu_ticks()[1] - ticks
-    if done.stdout.startswith("SKIP"):
-        raise Refused(done.stdout.split(": ", 2)[2].strip())
-    if done.returncode:
-        raise RuntimeError(done.stdout.strip())
+    if said.startswith("SKIP"):
+        raise Refused(said.split(": ", 2)[2].strip())
+    if status:
+        raise RuntimeError(said.strip())
     with open(os.path.join(folder, "ends"), encoding="ascii") as file:
         ends, host = to_scenario(file, stretch(jobs))
     host["stolen"] = stolen / max(ticks, 1)
