@@ -86,12 +86,20 @@ start_flows(struct engine *e, const struct job *job, struct run *run)
 	}
 }
 
+/* The factor on a segment's computing time: jitter and stalls. */
 static inline double
 draw_factor(struct job *job, uint32_t segment)
 {
-	if (job->jitter_frac > 0 && job->segments[segment].compute_ns > 0)
-		return max_of(0, 1 + job->jitter_frac * rng_normal(&job->rng));
-	return 1;
+	double compute_ns = job->segments[segment].compute_ns, factor = 1;
+
+	if (!(compute_ns > 0))
+		return 1;
+	if (job->jitter_frac > 0)
+		factor = max_of(0, 1 + job->jitter_frac * rng_normal(&job->rng));
+	if (job->stall_frac > 0 && rng_uniform(&job->stalls) < job->stall_frac)
+		factor -=
+			job->stall_ns / compute_ns * log1p(-rng_uniform(&job->stalls));
+	return factor;
 }
 
 static inline void

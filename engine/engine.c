@@ -81,8 +81,9 @@ job_is_sound(const struct engine *e, const struct engine_job *job)
 
 	if (!job->n_segments || job->arrival_ns < 0 || job->shift_ns < 0 ||
 	    job->stop_ns < 0 || job->grid_ns < 0 || !isfinite(job->jitter_frac) ||
-	    job->jitter_frac < 0 || !isfinite(job->deadband_frac) ||
-	    job->deadband_frac < 0 ||
+	    job->jitter_frac < 0 || !(job->stall_frac >= 0 && job->stall_frac <= 1) ||
+	    !isfinite(job->stall_ns) || job->stall_ns < 0 ||
+	    !isfinite(job->deadband_frac) || job->deadband_frac < 0 ||
 	    (double)job->arrival_ns + (double)job->shift_ns < e->now_ns ||
 	    !graph_is_sound(job))
 		return false;

@@ -93,6 +93,12 @@ struct engine_job {
 	int64_t stop_ns;         /* Leaves then, even amid an iteration; or NEVER. */
 	uint64_t max_iterations; /* The job leaves after these; 0: unlimited. */
 	double jitter_frac;      /* Std deviation of each compute time, relative. */
+	/*
+	 * Stalls, as on hosts whose CPUs others use: with the probability 'stall_frac'
+	 * a compute time is longer by a time drawn from an exponential distribution
+	 * with the mean 'stall_ns'.  0: none.
+	 */
+	double stall_frac, stall_ns;
 	enum engine_pacing pacing;
 	int64_t grid_ns;      /* Ideal iteration time, for REALIGN and GATE. */
 	double deadband_frac; /* Fraction of grid_ns; 0: CASSINI's 0.05. */
@@ -139,7 +145,7 @@ struct engine_observer {
 struct engine_config {
 	const double *capacity_bps; /* Borrowed until engine_new() returns. */
 	uint32_t n_links;
-	uint64_t seed;      /* For jitter; one stream a job. */
+	uint64_t seed;      /* For jitter and stalls; a stream of each per job. */
 	bool measure_links; /* Keep struct engine_link_stats; costs time. */
 	/*
 	 * Borrowed until engine_new() returns; NULL: none.  Links that mark no packets

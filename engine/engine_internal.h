@@ -107,8 +107,8 @@ struct job {
 	uint32_t n_segments;
 	struct segment *segments; /* Owned. */
 	uint64_t n_iterations, max_iterations;
-	double jitter_frac;
-	struct rng rng;
+	double jitter_frac, stall_frac, stall_ns;
+	struct rng rng, stalls; /* Two, so that stalls leave the jitter as it is. */
 
 	enum engine_pacing pacing;
 	double base_ns, grid_ns, deadband_ns;
@@ -198,7 +198,7 @@ double job_flow_due_ns(const struct engine *e, uint32_t flow);
 
 /* ------ advance.c, for a segment; job_advance() is there, too ------ */
 
-/* The factor on a segment's computing time in this iteration: jitter. */
+/* The factor on a segment's computing time in this iteration: jitter and stalls. */
 double segment_draw_factor(struct job *job, uint32_t segment);
 void segment_begin(struct engine *e, struct run *run, uint32_t segment, double factor);
 

@@ -9,6 +9,8 @@
 
 /* CASSINI: an agent corrects a drift of more than 5 % of the iteration time. */
 #define DEADBAND_FRAC 0.05
+/* Separates the draws of stalls from those of jitter. */
+#define STALL_STREAM 0x7374616c6cULL
 
 static void
 copy_segment(struct engine *e, struct job *job, uint32_t i,
@@ -58,7 +60,10 @@ job_new(struct engine *e, uint32_t id, const struct engine_job *spec)
 	job->stop_ns = spec->stop_ns == ENGINE_NEVER ? INFINITY : (double)spec->stop_ns;
 	job->max_iterations = spec->max_iterations;
 	job->jitter_frac = spec->jitter_frac;
+	job->stall_frac = spec->stall_frac;
+	job->stall_ns = spec->stall_ns;
 	rng_init_stream(&job->rng, e->seed, id);
+	rng_init_stream(&job->stalls, e->seed ^ STALL_STREAM, id);
 	job->pacing = spec->pacing;
 	job->grid_ns = (double)spec->grid_ns;
 	job->deadband_ns = job->grid_ns * (spec->deadband_frac > 0 ? spec->deadband_frac

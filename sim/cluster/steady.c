@@ -292,7 +292,8 @@ steady_run(const struct link_subset_job *jobs, size_t n, const struct topo *topo
 		return r;
 	run.seen = xcalloc(n + 1, sizeof *run.seen);
 	for (size_t j = 0; j < n; j++) {
-		may_repeat &= !(jobs[j].job->jitter_frac > 0);
+		may_repeat &=
+			!(jobs[j].job->jitter_frac > 0 || jobs[j].job->stall_frac > 0);
 		if (jobs[j].job->profile.period_us >
 		    jobs[run.slowest].job->profile.period_us)
 			run.slowest = j;

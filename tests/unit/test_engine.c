@@ -319,6 +319,47 @@ jitter_has_the_spread_asked_for_and_belongs_to_its_job(void **state)
 		    4 * 0.4e6 / sqrt(2.0 * n));
 }
 
+/* Stalls come on top of the jitter, which they do not change. */
+static void
+stalls_have_the_share_and_mean_asked_for(void **state)
+{
+	double sum_ns = 0, calm_ns[4000];
+	const uint32_t n = 4000;
+	uint32_t n_stalls = 0;
+
+	(void)state;
+	for (int stalls = 0; stalls < 2; stalls++) {
+		struct lab lab;
+		struct lab_job j;
+
+		lab_open_link(&lab);
+		lab_job_init(&j, 20 * MS, PATH, 1, 0);
+		j.job.jitter_frac = 0.02;
+		j.job.stall_frac = stalls ? 0.1 : 0;
+		j.job.stall_ns = 30 * MS;
+		j.job.max_iterations = n;
+		lab_add(&lab, &j);
+		engine_run(lab.engine, ENGINE_NEVER);
+		assert_int_equal(lab.iterations.n, n);
+		for (size_t i = 0; i < n; i++) {
+			const struct lab_iteration *it = &lab.iterations.items[i];
+			double ns = it->end_ns - it->start_ns;
+
+			if (stalls && ns > calm_ns[i] + 1) {
+				n_stalls++;
+				sum_ns += ns - calm_ns[i];
+			} else if (stalls) {
+				assert_near(ns, calm_ns[i], 1);
+			}
+			calm_ns[i] = ns;
+		}
+		lab_close(&lab);
+	}
+	/* 4 standard errors of each. */
+	assert_near(n_stalls, 0.1 * n, 4 * sqrt(0.1 * 0.9 * n));
+	assert_near(sum_ns / n_stalls, 30e6, 4 * 30e6 / sqrt(n_stalls));
+}
+
 /* Jobs over four links, with everything that can be random. */
 static void
 fill_lab(struct lab *lab, bool measured, uint64_t seed)
@@ -527,6 +568,9 @@ unsound_jobs_are_refused(void **state)
 	REFUSED(j.job.stop_ns = -1);
 	REFUSED(j.job.grid_ns = -1);
 	REFUSED(j.job.jitter_frac = NAN);
+	REFUSED(j.job.stall_frac = NAN);
+	REFUSED(j.job.stall_frac = 1.1);
+	REFUSED(j.job.stall_ns = -1);
 	REFUSED(j.job.deadband_frac = -0.1);
 	REFUSED(j.job.n_segments = 0);
 	/* Endless iterations that take no time. */
@@ -554,6 +598,7 @@ main(void)
 		cmocka_unit_test(the_weight_hook_divides_the_link),
 		cmocka_unit_test(
 			jitter_has_the_spread_asked_for_and_belongs_to_its_job),
+		cmocka_unit_test(stalls_have_the_share_and_mean_asked_for),
 		cmocka_unit_test(the_same_seed_gives_the_same_bytes_in_one_go_or_many),
 		cmocka_unit_test(measuring_does_not_change_what_happens),
 		cmocka_unit_test(

@@ -102,7 +102,8 @@ every_key_is_read(void **state)
 		      "[fabric]\nfile = f.json\necmp_seed = 3\n"
 		      "[job a]\nhosts = h[0-1]\nslots = 2\ncollective = tree\n"
 		      "segment = compute 20 ms + send 100 MB at 40 Gb/s after 5 ms\n"
-		      "segment = compute 1 ms\njitter = 2 %\nweight = 3.5\n"
+		      "segment = compute 1 ms\njitter = 2 %\nstalls = 5 % of 40 ms\n"
+		      "weight = 3.5\n"
 		      "arrival = 1 s\nstop = 9 s\nshift = 7 ms\niterations = 40\n"
 		      "port = 77 ; for ECMP\nmovable = yes\nmove_cost = 90 s\n"
 		      "remaining = 2 h\nrunning_for = 30 min\n");
@@ -130,6 +131,8 @@ every_key_is_read(void **state)
 	assert_near(job->segments[0].cap_bps, 40e9, 0);
 	assert_int_equal(job->segments[1].compute_ns, 1000000);
 	assert_near(job->jitter_frac, 0.02, 1e-15);
+	assert_near(job->stall_frac, 0.05, 1e-15);
+	assert_near(job->stall_ns, 40e6, 1e-6);
 	assert_near(job->weight, 3.5, 0);
 	assert_int_equal(job->arrival_ns, 1000000000);
 	assert_int_equal(job->stop_ns, INT64_C(9000000000));
@@ -346,6 +349,14 @@ bad_values_are_refused(void **state)
 		"[job a]\njitter = 300 %\n",
 		"dir/s.ini:2: expected a share such as '2 %' or '0.02', at most 1, not "
 		"'300 %'");
+	assert_refused(
+		"[job a]\nstalls = 5 %\n",
+		"dir/s.ini:2: expected a share, at most 1, of a mean time, at most "
+		"1 min, such as '5 % of 40 ms', not '5 %'");
+	assert_refused(
+		"[job a]\nstalls = 5 % of 2 min\n",
+		"dir/s.ini:2: expected a share, at most 1, of a mean time, at most "
+		"1 min, such as '5 % of 40 ms', not '5 % of 2 min'");
 	assert_refused("[job a]\nmovable = 1\n",
 		       "dir/s.ini:2: expected one of no, yes; not '1'");
 	assert_refused(

@@ -42,6 +42,13 @@ compute_then_send_is_one_phase_at_line_rate(void **state)
 	assert_int_equal(job.profile.jitter_us, 500);
 	assert_string_equal(job.profile.job, "a");
 	profile_fini(&job.profile);
+	/* Stalls of 10 ms in one of ten: sqrt(0.5^2 + 0.1 * 1.9 * 10^2) ms. */
+	job.profile = (struct profile){ 0 };
+	job.stall_frac = 0.1;
+	job.stall_ns = 10e6;
+	assert_int_equal(work_job_profile_from_segments(&job, LINE_BPS, NULL), 0);
+	assert_int_equal(job.profile.jitter_us, 4387);
+	profile_fini(&job.profile);
 }
 
 static void

@@ -380,6 +380,34 @@ set_jitter(struct scenario_reader *r, const char *value)
 	return 0;
 }
 
+/* "SHARE of TIME". */
+static int
+set_stalls(struct scenario_reader *r, const char *value)
+{
+	const char *of = strstr(value, " of ");
+	char share[64];
+	double frac;
+	int64_t mean_ns;
+
+	if (!of || (size_t)(of - value) >= sizeof share)
+		goto bad;
+	memcpy(share, value, of - value);
+	share[of - value] = '\0';
+	if (units_parse_frac(share, &frac) < 0 || frac > 1 ||
+	    units_parse_ns(of + strlen(" of "), &mean_ns) < 0 || mean_ns < 0 ||
+	    mean_ns > WORK_MAX_STALL_NS)
+		goto bad;
+	r->draft.job.stall_frac = frac;
+	r->draft.job.stall_ns = (double)mean_ns;
+	return 0;
+bad:
+	return scenario_fail(
+		r,
+		"expected a share, at most 1, of a mean time, at most 1 min, "
+		"such as '5 %% of 40 ms', not '%s'",
+		value);
+}
+
 static int
 set_weight(struct scenario_reader *r, const char *value)
 {
@@ -487,6 +515,7 @@ const struct scenario_key scenario_job_keys[] = {
 	{ "scale", set_scale, false },
 	{ "collective", set_collective, false },
 	{ "jitter", set_jitter, false },
+	{ "stalls", set_stalls, false },
 	{ "weight", set_weight, false },
 	{ "arrival", set_arrival, false },
 	{ "stop", set_stop, false },

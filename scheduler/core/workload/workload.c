@@ -114,18 +114,24 @@ extend_phase(struct profile *profile, double end_ns, double nic_bytes)
 }
 
 /*
- * Compute times vary independently, so their variances add.  If traffic hides
- * computing, or segments overlap, this is an upper bound.
+ * Compute times vary independently, so their variances add.  A stall of probability p
+ * and mean m has the variance p (2 - p) m^2.  If traffic hides computing, or segments
+ * overlap, this is an upper bound.
  */
 static int64_t
 jitter_us_of(const struct work_job *job)
 {
-	double square_ns = 0;
+	double square_ns = 0, stalls_ns = 0;
 
-	for (size_t i = 0; i < job->n_segments; i++)
+	for (size_t i = 0; i < job->n_segments; i++) {
 		square_ns += (double)job->segments[i].compute_ns *
 			     (double)job->segments[i].compute_ns;
-	return llround(job->jitter_frac * sqrt(square_ns) / 1e3);
+		if (job->segments[i].compute_ns > 0)
+			stalls_ns += job->stall_frac * (2 - job->stall_frac) *
+				     job->stall_ns * job->stall_ns;
+	}
+	return llround(hypot(job->jitter_frac * sqrt(square_ns), sqrt(stalls_ns)) /
+		       1e3);
 }
 
 /* Fills the phases and the iteration time where segments overlap. */

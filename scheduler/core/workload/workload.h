@@ -33,8 +33,9 @@ struct routes;
 /* Limits of jobs from outside. */
 #define WORK_MAX_JOBS     100000
 #define WORK_MAX_SEGMENTS 1024
-#define WORK_MAX_JITTER   1.0  /* Standard deviation over the compute time. */
-#define WORK_MAX_BYTES    1e15 /* Of one segment. */
+#define WORK_MAX_JITTER   1.0 /* Standard deviation over the compute time. */
+#define WORK_MAX_STALL_NS INT64_C(60000000000) /* Mean stall. */
+#define WORK_MAX_BYTES    1e15                 /* Of one segment. */
 /*
  * Parts of a flow over tiers that spray: one for each path, or this many of its paths,
  * evenly chosen.  Chosen: leaf-spines have fewer; each part costs the engine a flow.
@@ -86,9 +87,10 @@ struct work_job {
 	size_t n_segments;
 	struct work_need *needs; /* Owned.  Ascending by segment: see work_needs.h. */
 	size_t n_needs;
-	struct profile profile; /* Owned. */
-	double jitter_frac;     /* Relative, of each compute time. */
-	double weight;          /* In the objective; default GPUs in all. */
+	struct profile profile;      /* Owned. */
+	double jitter_frac;          /* Relative, of each compute time. */
+	double stall_frac, stall_ns; /* As in engine_job; 0: none. */
+	double weight;               /* In the objective; default GPUs in all. */
 	int64_t arrival_ns, stop_ns, shift_ns;
 	uint64_t max_iterations; /* 0: unlimited. */
 	uint16_t first_port;     /* Source port of its first flow, for ECMP. */
