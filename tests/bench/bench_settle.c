@@ -10,15 +10,26 @@
  * length; their number comes last.
  *
  *	bench_settle [SEEDS [FIRST_SEED]]
+ *
+ * With "noise", the noise of other users (settle_disturb() in settle_lab.h): pairs of
+ * runs with equal seeds, without and with the loop, and a third one with turns by an
+ * oracle that sees the link, which shows what there is to gain.  Prints the mean
+ * slowdowns with 95 % confidence intervals, the seconds in turns, and the verdict: worse
+ * than without beyond the interval of the pairs' differences; no gain, where the oracle
+ * gains nothing beyond its interval; else whether half of the oracle's gain is gained.
+ *
+ *	bench_settle noise [PAIRS [FIRST_SEED]]
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/stats.h"
 #include "tests/unit/settle_lab.h"
 
 #define N_SEEDS 40
+#define N_PAIRS 10
 #define WINDOW  16
 #define NEAR    1.05
 
@@ -145,12 +156,123 @@ bench(enum settle_kind kind, enum settle_marks marks, bool is_late, size_t n,
 	free(values);
 }
 
+/* ---- Noise ----------------------------------------------------------------------- */
+
+enum way {
+	OBSERVE,
+	ENFORCE,
+	ORACLE,
+	N_WAYS,
+};
+
+/* The mean slowdown of all jobs over the whole run. */
+static double
+noisy_slowdown(enum settle_kind kind, enum settle_noise noise, uint64_t seed,
+	       enum way way, double *ret_turns_s, double *ret_longest_s)
+{
+	struct settle s;
+	double sum = 0;
+
+	settle_make(&s, kind, QUIET, false, seed);
+	settle_disturb(&s, noise);
+	s.has_gate = way == ORACLE;
+	settle_run(&s, way == ENFORCE);
+	for (uint32_t j = 0; j < SETTLE_N_JOBS; j++) {
+		double slowdown;
+
+		judge(&s, j, 0, &slowdown);
+		sum += slowdown / SETTLE_N_JOBS;
+	}
+	*ret_turns_s = s.turns_s;
+	*ret_longest_s = s.longest_s;
+	settle_finish(&s);
+	return sum;
+}
+
+static const char *
+verdict(const double *gain, const double *possible, size_t n, bool has_oracle)
+{
+	double left = stats_mean(possible, n);
+
+	if (stats_mean(gain, n) < -stats_ci95(gain, n))
+		return "WORSE";
+	if (!has_oracle)
+		return "not worse";
+	if (!(left > stats_ci95(possible, n)))
+		return "not worse, nothing to gain";
+	return stats_mean(gain, n) >= left / 2 ? "half gained"
+					       : "not worse, less than half gained";
+}
+
+static void
+print_mean(const double *x, size_t n, bool has_sign)
+{
+	printf(has_sign ? "  %+.3f +- %.3f" : "  %.3f +- %.3f", stats_mean(x, n),
+	       stats_ci95(x, n));
+}
+
+static void
+bench_noise(enum settle_kind kind, enum settle_noise noise, size_t n,
+	    uint64_t first_seed)
+{
+	double *values = xcalloc(5 * n, sizeof *values), turns_s = 0, longest_s = 0;
+	double *gain = values + 3 * n, *possible = values + 4 * n;
+	/* Its jobs change by waits, which the oracle's engine does not have. */
+	bool has_oracle = !(settle_kinds[kind].more_frac > 0);
+
+	for (size_t i = 0; i < n; i++) {
+		for (int way = 0; way < N_WAYS; way++) {
+			double in_turns_s, stretch_s;
+
+			if (way == ORACLE && !has_oracle)
+				continue;
+			values[(size_t)way * n + i] =
+				noisy_slowdown(kind, noise, first_seed + i,
+					       (enum way)way, &in_turns_s, &stretch_s);
+			turns_s += in_turns_s / (double)n;
+			longest_s = fmax(longest_s, stretch_s);
+		}
+		gain[i] = values[i] - values[n + i];
+		possible[i] = has_oracle ? values[i] - values[2 * n + i] : 0;
+	}
+	printf("%-14s %-6s %3zu", settle_kinds[kind].name, settle_noises[noise].name,
+	       n);
+	for (size_t way = 0; way < N_WAYS; way++)
+		if (way != ORACLE || has_oracle)
+			print_mean(values + way * n, n, false);
+		else
+			printf("  %14s", "-");
+	print_mean(gain, n, true);
+	printf("  %6.1f %6.1f  %s\n", turns_s, longest_s,
+	       verdict(gain, possible, n, has_oracle));
+	fflush(stdout);
+	free(values);
+}
+
+static int
+main_noise(int argc, char **argv)
+{
+	size_t n = argc > 2 ? strtoul(argv[2], NULL, 10) : N_PAIRS;
+	uint64_t first_seed = argc > 3 ? strtoul(argv[3], NULL, 10) : 1;
+
+	printf("%-14s %-6s %3s  %-14s  %-14s  %-14s  %-15s  %-13s  %s\n", "jobs",
+	       "noise", "n", "observe", "enforce", "oracle", "gain", "turns, max, s",
+	       "verdict");
+	for (int k = 0; k < N_KINDS && n; k++)
+		for (int noise = 0; noise < N_NOISES; noise++)
+			bench_noise((enum settle_kind)k, (enum settle_noise)noise, n,
+				    first_seed);
+	return 0;
+}
+
 int
 main(int argc, char **argv)
 {
 	size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : N_SEEDS;
 	uint64_t first_seed = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
 
+	if (argc > 1 && strcmp(argv[1], "noise") == 0)
+		return main_noise(argc, argv);
 	printf("%-14s %-5s %-4s %3s  %6s %6s  %-20s  %-20s  %-14s  %-14s  %s\n", "jobs",
 	       "marks", "link", "n", "free", "with", "with: p50 p90 worst",
 	       "harm: p50 p90 worst", "shift, s", "settled, s", "never");

@@ -17,7 +17,17 @@
  *		one in 20 is late by another 15 %
  *	late	a latecomer to a link gets 0.6 of a share; otherwise all are equal
  *
+ * settle_disturb() adds the noise of other users of the machines and links:
+ *
+ *	hog	hosts of the first two jobs have stalls, one computing in five of 80 ms in
+ *		the mean, and their pacers are late as below
+ *	hogs	all hosts, one in two of 120 ms
+ *	bursts	another program sends at random times, a fifth of the link's time
+ *	late	waits end late, one in three by 60 ms in the mean, as do one in three reports
+ *	lost	one report and one order in five is lost
+ *
  *	settle_make(&settle, RATIO, ROUGH, false, seed);
+ *	settle_disturb(&settle, SETTLE_HOG);
  *	settle_run(&settle, true);
  *	...
  *	settle_finish(&settle);
@@ -30,6 +40,7 @@
 #include "tests/unit/steer_lab.h"
 
 #define SETTLE_N_JOBS   3
+#define SETTLE_BURST_MS 100 /* Of the other program; between them, four times that. */
 #define SETTLE_N_MIN    4   /* A job is known after this many iterations. */
 #define SETTLE_LOOK_S   0.1 /* Interval at which the daemon reads reports. */
 #define SETTLE_FRAMES_S 0.3 /* Delay of the hosts' frames. */
@@ -55,6 +66,32 @@ static const struct {
 	[QUIET] = { "quiet", 0.0115, 1, 1 }, [ROUGH] = { "rough", 0.03, 0.5, 1 },
 	[BLIND] = { "blind", 0.03, 0, 1 },   [SLOW] = { "slow", 0.0115, 0.7, 0.75 },
 	[BUSY] = { "busy", 0.02, 1, 1 },
+};
+
+enum settle_noise {
+	SETTLE_CALM,
+	SETTLE_HOG,
+	SETTLE_HOGS,
+	SETTLE_BURSTS,
+	SETTLE_LATE_PACERS,
+	SETTLE_LOST,
+	N_NOISES,
+};
+
+static const struct {
+	const char *name;
+	double stall_frac, stall_ms;
+	uint32_t n_stalled; /* Jobs, the first ones. */
+	bool has_bursts;
+	double late_frac, late_ms; /* Of waits and reports. */
+	double lost_frac;          /* Of reports, and of orders. */
+} settle_noises[] = {
+	[SETTLE_CALM] = { .name = "none" },
+	[SETTLE_HOG] = { "hog", 0.2, 80, 2, .late_frac = 0.2, .late_ms = 30 },
+	[SETTLE_HOGS] = { "hogs", 0.5, 120, 3, .late_frac = 0.5, .late_ms = 60 },
+	[SETTLE_BURSTS] = { .name = "bursts", .has_bursts = true },
+	[SETTLE_LATE_PACERS] = { .name = "late", .late_frac = 0.33, .late_ms = 60 },
+	[SETTLE_LOST] = { .name = "lost", .lost_frac = 0.2 },
 };
 
 enum settle_kind {
@@ -94,7 +131,11 @@ struct settle {
 	double begin_s[SETTLE_N_JOBS], told_s[SETTLE_N_JOBS]; /* 0: no news. */
 	bool is_known[SETTLE_N_JOBS];
 	enum settle_marks marks;
-	double all_s; /* When the last job began. */
+	enum settle_noise noise;
+	bool has_gate; /* Without the loop: turns by an oracle that sees the link. */
+	double all_s;  /* When the last job began. */
+	/* How long jobs took turns, in all and at the longest stretch. */
+	double turns_s, stretch_s, longest_s;
 	struct rng rng;
 };
 
@@ -212,10 +253,27 @@ settle_set_edges(struct settle *s)
 }
 
 static void
+settle_watch_turns(struct settle *s)
+{
+	bool takes_turns = false;
+
+	for (uint32_t j = 0; j < SETTLE_N_JOBS; j++) {
+		struct steer_state state;
+
+		steer_state(steer_sim_steer(s->lab.steered), j, &state);
+		takes_turns |= state.learned.takes_turns;
+	}
+	s->stretch_s = takes_turns ? s->stretch_s + SETTLE_LOOK_S : 0;
+	s->turns_s += takes_turns ? SETTLE_LOOK_S : 0;
+	s->longest_s = fmax(s->longest_s, s->stretch_s);
+}
+
+static void
 settle_look(struct settle *s, double now_s)
 {
 	bool is_new = false;
 
+	settle_watch_turns(s);
 	for (uint32_t j = 0; j < SETTLE_N_JOBS; j++) {
 		if (s->told_s[j] <= 0 || now_s < s->told_s[j] + SETTLE_FRAMES_S)
 			continue;
@@ -274,6 +332,33 @@ settle_make(struct settle *s, enum settle_kind kind, enum settle_marks marks,
 	}
 }
 
+static inline void
+settle_disturb(struct settle *s, enum settle_noise noise)
+{
+	struct steer_sim_opts *o = &s->opts.steered;
+
+	s->noise = noise;
+	if (settle_noises[noise].late_frac > 0) {
+		o->late_wake_frac = settle_noises[noise].late_frac;
+		o->late_wake_ns = settle_noises[noise].late_ms * MS;
+		o->late_mark_frac = fmax(o->late_mark_frac, o->late_wake_frac);
+		o->late_mark_ns = fmax(o->late_mark_ns, o->late_wake_ns);
+	}
+	o->lost_report_frac = o->lost_order_frac = settle_noises[noise].lost_frac;
+}
+
+/* Another program, of which the loop knows nothing. */
+static void
+settle_add_bursts(struct settle *s)
+{
+	struct lab_job other;
+
+	lab_job_init(&other, 1, PATH, 1, SETTLE_BURST_MS * 1e-3 * ONE_LINK[0] / 8);
+	other.job.stall_frac = 1;
+	other.job.stall_ns = 4 * SETTLE_BURST_MS * MS;
+	lab_add(&s->lab.lab, &other);
+}
+
 static void
 settle_add(struct settle *s, uint32_t j)
 {
@@ -284,7 +369,11 @@ settle_add(struct settle *s, uint32_t j)
 		     spec->comm_ms * 1e-3 * ONE_LINK[0] / 8);
 	job.job.jitter_frac = s->opts.jitter_frac;
 	job.job.arrival_ns = (int64_t)(s->begin_s[j] * SECOND);
-	job.job.pacing = ENGINE_PACE_STEER;
+	job.job.pacing = s->has_gate ? ENGINE_PACE_GATE : ENGINE_PACE_STEER;
+	if (j < settle_noises[s->noise].n_stalled) {
+		job.job.stall_frac = settle_noises[s->noise].stall_frac;
+		job.job.stall_ns = settle_noises[s->noise].stall_ms * MS;
+	}
 	lab_add(&s->lab.lab, &job);
 	steer_sim_add(s->lab.steered, j, 0, NULL);
 }
@@ -310,6 +399,8 @@ settle_run(struct settle *s, bool is_steered)
 	lab_open(&l->lab, &config);
 	for (uint32_t j = 0; j < SETTLE_N_JOBS; j++)
 		settle_add(s, j);
+	if (settle_noises[s->noise].has_bursts)
+		settle_add_bursts(s);
 	for (double at_s = SETTLE_LOOK_S; at_s < s->opts.seconds;
 	     at_s += SETTLE_LOOK_S) {
 		engine_run(l->lab.engine, (int64_t)(at_s * SECOND));

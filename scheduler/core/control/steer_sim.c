@@ -216,6 +216,15 @@ report(struct steer_sim *s, uint32_t job, double now_ns)
 	}
 }
 
+/* How much later than ordered a wait ends: the pacer's host is busy. */
+static double
+late_wake_ns(struct steer_sim *s)
+{
+	if (!happens(s, s->opts.late_wake_frac))
+		return 0;
+	return -s->opts.late_wake_ns * log1p(-rng_uniform(&s->rng));
+}
+
 double
 steer_sim_wait_ns(void *ctx, uint32_t job, uint64_t iteration, uint32_t segment,
 		  double now_ns)
@@ -236,7 +245,7 @@ steer_sim_wait_ns(void *ctx, uint32_t job, uint64_t iteration, uint32_t segment,
 		wait_ns = order_wait_ns(p, now_ns);
 		if (wait_ns > 1) {
 			p->is_waiting = true;
-			return wait_ns;
+			return wait_ns + late_wake_ns(s);
 		}
 	}
 	p->is_waiting = false;

@@ -32,6 +32,8 @@ struct steer_sim_opts {
 	double mark_sd_ns;   /* Standard deviation of reported begins and ends. */
 	double late_mark_frac, late_mark_ns; /* Share and delay of late reports. */
 	double late_end_sd_ns;               /* Ends are late by this, never early. */
+	/* Share of ordered waits that end late, and by how much in the mean. */
+	double late_wake_frac, late_wake_ns;
 	/* Called with each report before the loop takes it; may be NULL. */
 	void (*on_report)(void *ctx, uint32_t job, const struct steer_report *report);
 	void *ctx;
