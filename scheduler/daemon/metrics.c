@@ -288,6 +288,7 @@ enum job_metric {
 	JOB_CONFIDENCE,
 	JOB_SHIFT,
 	JOB_ERROR,
+	JOB_STANDS_BACK,
 	N_JOB_METRICS,
 };
 
@@ -319,7 +320,8 @@ value_of_job(const struct scheduler_metrics *own, const struct profiled_job *see
 		return true;
 	}
 	pace_state(own->opts.pace, job, &state);
-	*ret_value = (double)state.error_us / 1e6;
+	*ret_value = which == JOB_STANDS_BACK ? state.learned.stands_back
+					      : (double)state.error_us / 1e6;
 	return state.is_tracked;
 }
 
@@ -341,6 +343,9 @@ write_jobs(const struct scheduler_metrics *own, struct metrics *m,
 				"The shift that is advised." },
 		[JOB_ERROR] = { "antiphase_scheduler_job_shift_error_seconds",
 				"Distance of the job from its advised window." },
+		[JOB_STANDS_BACK] = { "antiphase_scheduler_job_stands_back",
+				      "1: the job and those on its links get no orders, "
+				      "because turns did not help." },
 	};
 
 	uint32_t n = live_n_jobs(own->live);

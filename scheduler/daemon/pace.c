@@ -247,6 +247,34 @@ log_state(const struct job *job, const struct steer_state *before,
 		b->n_turns);
 }
 
+/* Says so if turns do not help: of one of the jobs that take turns together. */
+static void
+say_stand_back(const struct job *job, int64_t now_ns,
+	       const struct steer_learned *before, const struct steer_learned *now)
+{
+	if (now->stands_back == before->stands_back &&
+	    now->stands_back_until_ns == before->stands_back_until_ns)
+		return;
+	if (!now->stands_back)
+		log_info("pace",
+			 "job %s and those on its links: turns are allowed again",
+			 job->name);
+	else if (!now->stands_back_until_ns)
+		log_info("pace",
+			 "job %s and those on its links: turns cost %.0f %% of the "
+			 "iteration time, more than expected; they share links for a "
+			 "while, to measure what that costs",
+			 job->name, 100 * now->recent_turns);
+	else
+		log_info(
+			"pace",
+			"job %s and those on its links: standing back for %.0f s: turns "
+			"do not help, they cost %.0f %% of the iteration time, sharing "
+			"%.0f %%. Look for other load on their hosts",
+			job->name, (double)(now->stands_back_until_ns - now_ns) / 1e9,
+			100 * now->recent_turns, 100 * now->recent_share);
+}
+
 static void
 steer(struct pace *pace, const struct job *job, const struct steer_report *report)
 {
@@ -258,6 +286,7 @@ steer(struct pace *pace, const struct job *job, const struct steer_report *repor
 	n = steer_report(pace->steer, job->number, report, orders, MAX_ORDERS);
 	pace_state(pace, job, &now);
 	log_state(job, &before, &now);
+	say_stand_back(job, report->begin_ns, &before.learned, &now.learned);
 	for (size_t i = 0; i < n; i++)
 		send_order(pace, &orders[i], report->begin_ns);
 }

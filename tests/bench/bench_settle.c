@@ -14,7 +14,8 @@
  * With "noise", the noise of other users (settle_disturb() in settle_lab.h): pairs of
  * runs with equal seeds, without and with the loop, and a third one with turns by an
  * oracle that sees the link, which shows what there is to gain.  Prints the mean
- * slowdowns with 95 % confidence intervals, the seconds in turns, and the verdict: worse
+ * slowdowns with 95 % confidence intervals, the seconds in turns, how often the loop
+ * stood back and after how many seconds of turns at most, and the verdict: worse
  * than without beyond the interval of the pairs' differences; no gain, where the oracle
  * gains nothing beyond its interval; else whether half of the oracle's gain is gained.
  *
@@ -165,10 +166,15 @@ enum way {
 	N_WAYS,
 };
 
-/* The mean slowdown of all jobs over the whole run. */
-static double
+struct noisy {
+	double slowdown; /* The mean of all jobs over the whole run. */
+	double turns_s, failed_s;
+	uint32_t n_failed;
+};
+
+static void
 noisy_slowdown(enum settle_kind kind, enum settle_noise noise, uint64_t seed,
-	       enum way way, double *ret_turns_s, double *ret_longest_s)
+	       enum way way, struct noisy *ret)
 {
 	struct settle s;
 	double sum = 0;
@@ -183,10 +189,11 @@ noisy_slowdown(enum settle_kind kind, enum settle_noise noise, uint64_t seed,
 		judge(&s, j, 0, &slowdown);
 		sum += slowdown / SETTLE_N_JOBS;
 	}
-	*ret_turns_s = s.turns_s;
-	*ret_longest_s = s.longest_s;
+	*ret = (struct noisy){ .slowdown = sum,
+			       .turns_s = s.turns_s,
+			       .failed_s = s.failed_s,
+			       .n_failed = s.n_failed };
 	settle_finish(&s);
-	return sum;
 }
 
 static const char *
@@ -215,22 +222,24 @@ static void
 bench_noise(enum settle_kind kind, enum settle_noise noise, size_t n,
 	    uint64_t first_seed)
 {
-	double *values = xcalloc(5 * n, sizeof *values), turns_s = 0, longest_s = 0;
+	double *values = xcalloc(5 * n, sizeof *values), turns_s = 0, failed_s = 0,
+	       n_failed = 0;
 	double *gain = values + 3 * n, *possible = values + 4 * n;
 	/* Its jobs change by waits, which the oracle's engine does not have. */
 	bool has_oracle = !(settle_kinds[kind].more_frac > 0);
 
 	for (size_t i = 0; i < n; i++) {
 		for (int way = 0; way < N_WAYS; way++) {
-			double in_turns_s, stretch_s;
+			struct noisy run;
 
 			if (way == ORACLE && !has_oracle)
 				continue;
-			values[(size_t)way * n + i] =
-				noisy_slowdown(kind, noise, first_seed + i,
-					       (enum way)way, &in_turns_s, &stretch_s);
-			turns_s += in_turns_s / (double)n;
-			longest_s = fmax(longest_s, stretch_s);
+			noisy_slowdown(kind, noise, first_seed + i, (enum way)way,
+				       &run);
+			values[(size_t)way * n + i] = run.slowdown;
+			turns_s += run.turns_s / (double)n;
+			n_failed += (double)run.n_failed / (double)n;
+			failed_s = fmax(failed_s, run.failed_s);
 		}
 		gain[i] = values[i] - values[n + i];
 		possible[i] = has_oracle ? values[i] - values[2 * n + i] : 0;
@@ -243,7 +252,7 @@ bench_noise(enum settle_kind kind, enum settle_noise noise, size_t n,
 		else
 			printf("  %14s", "-");
 	print_mean(gain, n, true);
-	printf("  %6.1f %6.1f  %s\n", turns_s, longest_s,
+	printf("  %5.1f  %3.1f %5.1f  %s\n", turns_s, n_failed, failed_s,
 	       verdict(gain, possible, n, has_oracle));
 	fflush(stdout);
 	free(values);

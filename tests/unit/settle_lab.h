@@ -24,6 +24,7 @@
  *	hogs	all hosts, one in two of 120 ms
  *	bursts	another program sends at random times, a fifth of the link's time
  *	late	waits end late, one in three by 60 ms in the mean, as do one in three reports
+ *	wakes	all waits end late, by 80 ms in the mean; reports do not
  *	lost	one report and one order in five is lost
  *
  *	settle_make(&settle, RATIO, ROUGH, false, seed);
@@ -74,6 +75,7 @@ enum settle_noise {
 	SETTLE_HOGS,
 	SETTLE_BURSTS,
 	SETTLE_LATE_PACERS,
+	SETTLE_LATE_WAKES,
 	SETTLE_LOST,
 	N_NOISES,
 };
@@ -83,14 +85,20 @@ static const struct {
 	double stall_frac, stall_ms;
 	uint32_t n_stalled; /* Jobs, the first ones. */
 	bool has_bursts;
-	double late_frac, late_ms; /* Of waits and reports. */
-	double lost_frac;          /* Of reports, and of orders. */
+	double late_frac, wake_frac, late_ms; /* Of reports, and of ends of waits. */
+	double lost_frac;                     /* Of reports, and of orders. */
 } settle_noises[] = {
 	[SETTLE_CALM] = { .name = "none" },
-	[SETTLE_HOG] = { "hog", 0.2, 80, 2, .late_frac = 0.2, .late_ms = 30 },
-	[SETTLE_HOGS] = { "hogs", 0.5, 120, 3, .late_frac = 0.5, .late_ms = 60 },
+	[SETTLE_HOG] = { "hog", 0.2, 80, 2, .late_frac = 0.2, .wake_frac = 0.2,
+			 .late_ms = 30 },
+	[SETTLE_HOGS] = { "hogs", 0.5, 120, 3, .late_frac = 0.5, .wake_frac = 0.5,
+			  .late_ms = 60 },
 	[SETTLE_BURSTS] = { .name = "bursts", .has_bursts = true },
-	[SETTLE_LATE_PACERS] = { .name = "late", .late_frac = 0.33, .late_ms = 60 },
+	[SETTLE_LATE_PACERS] = { .name = "late",
+				 .late_frac = 0.33,
+				 .wake_frac = 0.33,
+				 .late_ms = 60 },
+	[SETTLE_LATE_WAKES] = { .name = "wakes", .wake_frac = 1, .late_ms = 80 },
 	[SETTLE_LOST] = { .name = "lost", .lost_frac = 0.2 },
 };
 
@@ -134,8 +142,10 @@ struct settle {
 	enum settle_noise noise;
 	bool has_gate; /* Without the loop: turns by an oracle that sees the link. */
 	double all_s;  /* When the last job began. */
-	/* How long jobs took turns, in all and at the longest stretch. */
-	double turns_s, stretch_s, longest_s;
+	/* How long jobs took turns, in all, and at most until the loop stood back. */
+	double turns_s, stretch_s, failed_s;
+	uint32_t n_failed; /* Times that it stood back. */
+	bool stands_back;
 	struct rng rng;
 };
 
@@ -255,17 +265,22 @@ settle_set_edges(struct settle *s)
 static void
 settle_watch_turns(struct settle *s)
 {
-	bool takes_turns = false;
+	bool takes_turns = false, stands_back = false;
 
 	for (uint32_t j = 0; j < SETTLE_N_JOBS; j++) {
 		struct steer_state state;
 
 		steer_state(steer_sim_steer(s->lab.steered), j, &state);
 		takes_turns |= state.learned.takes_turns;
+		stands_back |= state.learned.stands_back;
 	}
+	if (stands_back && !s->stands_back) {
+		s->failed_s = fmax(s->failed_s, s->stretch_s);
+		s->n_failed++;
+	}
+	s->stands_back = stands_back;
 	s->stretch_s = takes_turns ? s->stretch_s + SETTLE_LOOK_S : 0;
 	s->turns_s += takes_turns ? SETTLE_LOOK_S : 0;
-	s->longest_s = fmax(s->longest_s, s->stretch_s);
 }
 
 static void
@@ -338,11 +353,11 @@ settle_disturb(struct settle *s, enum settle_noise noise)
 	struct steer_sim_opts *o = &s->opts.steered;
 
 	s->noise = noise;
+	o->late_wake_frac = settle_noises[noise].wake_frac;
+	o->late_wake_ns = settle_noises[noise].late_ms * MS;
 	if (settle_noises[noise].late_frac > 0) {
-		o->late_wake_frac = settle_noises[noise].late_frac;
-		o->late_wake_ns = settle_noises[noise].late_ms * MS;
-		o->late_mark_frac = fmax(o->late_mark_frac, o->late_wake_frac);
-		o->late_mark_ns = fmax(o->late_mark_ns, o->late_wake_ns);
+		o->late_mark_frac = settle_noises[noise].late_frac;
+		o->late_mark_ns = settle_noises[noise].late_ms * MS;
 	}
 	o->lost_report_frac = o->lost_order_frac = settle_noises[noise].lost_frac;
 }

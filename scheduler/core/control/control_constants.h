@@ -66,6 +66,9 @@
 #define TURN_GUARD_SDS 2
 /* Others wait for a burst that exceeds its profile, up to this many lengths. */
 #define TURN_MAX_HOLD_FRAC 1.5
+/* A begin that is predicted wrong costs time, by idling or by overlap: in the mean over
+ * the jobs, a quarter of a standard deviation an iteration. */
+#define TURN_ERROR_SDS 0.25
 /* Turns are chosen again after this change of the period, but at most this often. */
 #define TURN_CHANGED_FRAC 0.02
 #define TURN_EVERY_NS     INT64_C(1000000000)
@@ -98,6 +101,15 @@
 #define REGRET_BLOCK_SD 0.04
 #define REGRET_PRIOR_N  3
 #define REGRET_SURE_SES 2.0 /* Standard errors of a significant difference. */
+
+/* ---- Turns that do not help: stand_back.c ----------------------------------------- */
+
+/* Jobs whose iteration times have a larger standard deviation, over the period, in the
+ * mean: on busy hosts. */
+#define STAND_BACK_NOISE_FRAC  0.04
+#define STAND_BACK_KEPT        48 /* Iterations in the mean of a cost. */
+#define STAND_BACK_MIN         8  /* Least iterations of turns that decide. */
+#define STAND_BACK_PREDICTED_N 8  /* The weight of the prediction, in iterations. */
 
 /* ---- Predicting turns: rollout.c ------------------------------------------------- */
 

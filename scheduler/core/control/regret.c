@@ -149,6 +149,15 @@ regret_predict(struct regret *l, double share, double turns)
 }
 
 void
+regret_resume(struct regret *l, double share, double turns)
+{
+	regret_init(l);
+	l->share = (struct regret_arm){ .mean = share, .n = REGRET_MIN_BLOCKS };
+	l->turns = (struct regret_arm){ .mean = turns, .n = REGRET_MIN_BLOCKS };
+	change_over(l, true);
+}
+
+void
 regret_take(struct regret *l, double cost)
 {
 	arm_take(l->is_turning ? &l->turns : &l->share, cost);

@@ -59,6 +59,12 @@ void regret_init(struct regret *learn);
  */
 void regret_predict(struct regret *learn, double share, double turns);
 
+/*
+ * Starts anew in turns, with costs that were measured otherwise; they weigh as the first
+ * REGRET_MIN_BLOCKS blocks.
+ */
+void regret_resume(struct regret *learn, double share, double turns);
+
 /* Takes the cost of a block with the choice in 'is_turning'. */
 void regret_take(struct regret *learn, double cost);
 

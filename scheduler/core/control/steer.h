@@ -18,7 +18,8 @@
  * (rollout.h), then decided by measured costs (regret.h), for all jobs connected by
  * constraints together: they take turns at once if that is clear, otherwise share first
  * and compare, and give turns up before these have cost three iterations more than
- * sharing, so no job starves.
+ * sharing, so no job starves.  Where hosts are too busy for turns to help, the loop
+ * stands back (stand_back.h): it sends no orders, for growing pauses.
  *
  * STEER_SHIFT: jobs are kept in their windows (phase_correction.h).  When a constraint
  * is about to be broken, the cheapest delays over the whole component bring all jobs
@@ -137,6 +138,14 @@ struct steer_state {
 		double predicted_share, predicted_turns;
 		double share, turns;       /* Mean measured costs. */
 		uint32_t n_share, n_turns; /* Number of blocks in these. */
+		/*
+		 * Turns did not help, by stand_back.h: no orders until then; 0: until
+		 * the cost of sharing is measured.
+		 */
+		bool stands_back;
+		int64_t stands_back_until_ns;
+		/* Recent costs that were compared for it, in periods. */
+		double recent_share, recent_turns;
 	} learned;
 };
 

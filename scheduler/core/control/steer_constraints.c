@@ -189,6 +189,7 @@ regroup(struct node *first)
 		rest = last->next;
 		last->next = NULL;
 		group_forget(leader);
+		group_count(leader);
 	}
 }
 

@@ -20,13 +20,27 @@ group_forget(struct node *node)
 {
 	struct node *leader = node->leader;
 
-	leader->group = (struct group){ .is_passing = false };
+	leader->group = (struct group){ .watch = leader->group.watch,
+					.n_jobs = leader->group.n_jobs };
 	regret_init(&leader->group.choice);
 	for (struct node *n = leader; n; n = n->next) {
 		n->unit_ns = 0;
 		n->chosen_period_ns = 0;
 		n->chosen_n_live = 0;
 	}
+}
+
+void
+group_count(struct node *node)
+{
+	struct group *g = &node->leader->group;
+	size_t n_jobs = 0;
+
+	for (const struct node *n = node->leader; n; n = n->next)
+		n_jobs++;
+	if (n_jobs != g->n_jobs)
+		stand_back_init(&g->watch);
+	g->n_jobs = n_jobs;
 }
 
 bool
@@ -39,6 +53,7 @@ struct steer_learned
 group_learned(const struct node *node)
 {
 	const struct regret *l = &node->leader->group.choice;
+	const struct stand_back *w = &node->leader->group.watch;
 
 	return (struct steer_learned){
 		.takes_turns = l->is_turning,
@@ -48,6 +63,10 @@ group_learned(const struct node *node)
 		.turns = l->turns.mean,
 		.n_share = l->share.n,
 		.n_turns = l->turns.n,
+		.stands_back = w->state != STAND_BACK_NOT,
+		.stands_back_until_ns = w->state == STAND_BACK_RESTS ? w->until_ns : 0,
+		.recent_share = w->share.mean,
+		.recent_turns = w->turns.mean,
 	};
 }
 
@@ -135,6 +154,70 @@ end_block(const struct steer *s, struct node *leader)
 	begin_block(s, g, leader);
 }
 
+/* Lets turns be chosen anew. */
+static void
+choose_again(struct node *leader)
+{
+	const struct stand_back *w = &leader->group.watch;
+
+	double turns = stand_back_turns_cost(w);
+
+	if (w->share.n > 0 && turns < w->share.mean)
+		regret_resume(&leader->group.choice, w->share.mean, turns);
+	else
+		regret_init(&leader->group.choice);
+	for (struct node *n = leader; n; n = n->next)
+		n->chosen_period_ns = 0;
+}
+
+/*
+ * Whether begins vary by so much that predictions of them are in doubt.  Where they do
+ * not, the comparison of blocks is better: after turns, jobs stay apart for a while, so
+ * sharing looks cheap at first.
+ */
+static bool
+is_noisy(const struct steer *s, const struct node *leader)
+{
+	double sum = 0;
+	size_t n_jobs = 0;
+
+	for (const struct node *n = leader; n; n = n->next) {
+		if (!n->peers.n || !node_is_live(s, n))
+			continue;
+		sum += n->onsets.sd_ns / n->onsets.period_ns;
+		n_jobs++;
+	}
+	return sum > STAND_BACK_NOISE_FRAC * (double)n_jobs;
+}
+
+/* Ends turns that do not help, and allows them again: see stand_back.h. */
+static void
+watch_take(const struct steer *s, struct node *node, double cost)
+{
+	struct node *leader = node->leader;
+	struct group *g = &leader->group;
+	struct stand_back_iteration it = {
+		.now_ns = s->now_ns,
+		.is_turning = g->choice.is_turning,
+		.cost = fmin(cost, isolated_cost(node) + 1),
+		.isolated = isolated_cost(node),
+		.weight = 1 / fmax(1, (double)g->n_live),
+		.predicted_share = g->choice.predicted_share,
+		.predicted_turns = g->choice.predicted_turns,
+	};
+
+	if ((g->watch.state == STAND_BACK_NOT && !is_noisy(s, leader)) ||
+	    !stand_back_take(&g->watch, &it))
+		return;
+	if (g->watch.state == STAND_BACK_NOT) {
+		choose_again(leader);
+	} else {
+		regret_predict(&g->choice, g->choice.predicted_share, INFINITY);
+		g->is_passing = true;
+	}
+	begin_block(s, g, leader);
+}
+
 void
 group_take(const struct steer *s, struct node *node, const struct steer_report *r,
 	   int64_t before_ns)
@@ -157,6 +240,7 @@ group_take(const struct steer *s, struct node *node, const struct steer_report *
 	if (cost_ns > 0 && cost_ns < GROUP_MAX_COST * node->unit_ns) {
 		node->cost_sum += cost_ns / node->unit_ns;
 		node->n_costs++;
+		watch_take(s, node, cost_ns / node->unit_ns);
 	}
 	if (!g->block_ns || s->now_ns < g->block_ns)
 		begin_block(s, g, leader);
@@ -185,11 +269,13 @@ group_predict(const struct steer *s, struct node *node)
 		for (size_t i = 0; i < n->peers.n && can_turn; i++)
 			wants_turns |= n->peers.items[i].wants_turns;
 		share += n->predicted_share;
-		turns += n->predicted_turns;
+		turns += n->predicted_turns +
+			 TURN_ERROR_SDS * n->onsets.sd_ns / n->onsets.period_ns;
 		n_jobs++;
 	}
 	if (!n_jobs)
 		return;
+	wants_turns &= g->watch.state == STAND_BACK_NOT;
 	note_live(s, leader);
 	regret_predict(&g->choice, share / (double)n_jobs,
 		       wants_turns ? turns / (double)n_jobs : INFINITY);

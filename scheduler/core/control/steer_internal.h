@@ -21,6 +21,7 @@
 #include "lib/base/vec.h"
 #include "scheduler/core/control/onset_tracker.h"
 #include "scheduler/core/control/regret.h"
+#include "scheduler/core/control/stand_back.h"
 #include "scheduler/core/control/steer.h"
 
 #define STEER_N_BEGINS      8  /* Begins kept per job. */
@@ -46,10 +47,12 @@ struct peer {
  */
 struct group {
 	struct regret choice;
-	size_t n_live;    /* Jobs that the costs are about. */
-	int64_t block_ns; /* Begin of this block; 0: none. */
-	double length_ns; /* Length of this block. */
-	bool is_passing;  /* Not counted, since the choice has just changed. */
+	struct stand_back watch; /* Of the same jobs, whatever their periods. */
+	size_t n_jobs;           /* With constraints, live or not; 0: unknown. */
+	size_t n_live;           /* Jobs that the costs are about. */
+	int64_t block_ns;        /* Begin of this block; 0: none. */
+	double length_ns;        /* Length of this block. */
+	bool is_passing;         /* Not counted, since the choice has just changed. */
 	/* After a search without feasible delays: time of the next one. */
 	int64_t unfit_until_ns, unfit_ns;
 };
@@ -112,6 +115,8 @@ struct node *node_find(const struct steer *s, uint32_t job);
 void group_init(struct node *node); /* A group of one. */
 /* Discards the costs of turns: jobs or constraints have changed. */
 void group_forget(struct node *node);
+/* Counts its jobs, which may be others: then what was watched does not apply. */
+void group_count(struct node *node);
 /* Takes the begin of an iteration; the previous one was at 'before_ns'. */
 void group_take(const struct steer *s, struct node *node, const struct steer_report *r,
 		int64_t before_ns);
