@@ -209,6 +209,7 @@ SCRIPTS = {
     "timeline.py": ("link time_ms used over", None, []),
     "grid.py": ("policy jitter seed goodput", 12, [["antiphase", "0%", "1", "1"]]),
     "capacity.py": ("capacity_gbps score score_chance score_unshifted", 8, [["90", "1", "1", "1"]]),
+    "stalls.py": ("model compute_ms jitter stall_share stall_ms distance chance", 2, []),
     "loads.py": ("collective link factor", None, [["ring", "leaf0:p2>spine0:p0", "1"]]),
 }
 
