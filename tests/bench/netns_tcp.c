@@ -85,14 +85,16 @@ static int
 connect_to(int listener, const struct sockaddr_in *to, const struct sockaddr_in *from,
 	   const char *algorithm, int *ret_sender, int *ret_receiver)
 {
-	int sender = bound_socket(from, algorithm), receiver, rc;
+	int sender = bound_socket(from, algorithm), rc;
 
 	if (sender < 0)
 		return sender;
 	if (listen(listener, 1) == 0 &&
 	    connect(sender, (const struct sockaddr *)to, sizeof *to) == 0 &&
 	    fcntl(sender, F_SETFL, O_NONBLOCK) == 0) {
-		receiver = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int receiver =
+			accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
 		if (receiver >= 0) {
 			*ret_sender = sender;
 			*ret_receiver = receiver;
