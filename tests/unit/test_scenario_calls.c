@@ -54,6 +54,12 @@ a_segment_may_name_operation_group_and_algorithm(void **state)
 	assert_int_equal(s.call.to, 12);
 	s = segment_of("send 50 MB over pp");
 	assert_int_equal(s.call.over, RANK_GROUP_PP);
+	s = segment_of("allreduce 1 GB over 4-12/4 tree");
+	assert_int_equal(s.call.over, WORK_OVER_RANGE);
+	assert_int_equal(s.call.from, 4);
+	assert_int_equal(s.call.to, 12);
+	assert_int_equal(s.call.step, 4);
+	assert_int_equal(segment_of("allgather 1 GB over 0-3").call.step, 1);
 	s = segment_of("broadcast 1 GB");
 	assert_int_equal(s.call.op, COLLECTIVE_BROADCAST);
 	assert_int_equal(s.call.over, WORK_OVER_HOSTS);
@@ -81,13 +87,33 @@ static void
 bad_calls_are_refused(void **state)
 {
 	(void)state;
-	assert_segment_refused("allreduce 1 GB over pd",
-			       "expected tp, dp, ep or pp after 'over', not 'pd' (did "
-			       "you mean 'dp'?)");
-	assert_segment_refused("allreduce 1 GB over",
-			       "expected tp, dp, ep or pp after 'over', not ''");
-	assert_segment_refused("allreduce 1 GB over dp fast",
-			       "expected tp, dp, ep or pp after 'over', not 'dp fast'");
+	assert_segment_refused(
+		"allreduce 1 GB over pd",
+		"expected tp, dp, ep or pp, or ranks such as 0-3, after 'over', not 'pd' (did "
+		"you mean 'dp'?)");
+	assert_segment_refused(
+		"allreduce 1 GB over",
+		"expected tp, dp, ep or pp, or ranks such as 0-3, after 'over', not ''");
+	assert_segment_refused(
+		"allreduce 1 GB over dp fast",
+		"expected tp, dp, ep or pp, or ranks such as 0-3, after 'over', not 'dp fast'");
+	assert_segment_refused("allreduce 1 GB over 3-0",
+			       "'over 3-0': expected at least two ranks, the lower one "
+			       "first");
+	assert_segment_refused("allreduce 1 GB over 0-5/2",
+			       "'over 0-5/2': steps of 2 do not lead from rank 0 to "
+			       "rank 5");
+	assert_segment_refused("allreduce 1 GB over 0-5/0",
+			       "'over 0-5/0': steps of 0 do not lead from rank 0 to "
+			       "rank 5");
+	assert_segment_refused("allreduce 1 GB over 0,5",
+			       "expected ranks such as 0-3, or 0-12/4 for each fourth, "
+			       "after 'over', not '0,5'");
+	assert_segment_refused(
+		"send 1 GB over 0-5",
+		"'send' goes over pp, to the next stage, or from rank to "
+		"rank as in 'send 50 MB 0->8'; not over a range of "
+		"ranks");
 	assert_segment_refused("allreduce 1 GB tree 5",
 			       "expected nothing after 'tree', not '5'");
 	assert_segment_refused("allreduce 1 GB ring tree",

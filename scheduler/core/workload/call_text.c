@@ -29,22 +29,6 @@ call_text_op(const char *word)
 	return (enum collective_op)(words_index(word, collective_op_names) + 1);
 }
 
-static int
-read_group(const char *file, unsigned line, const char *group, struct work_call *call,
-	   struct err *err)
-{
-	int kind = words_index(group, rank_group_names);
-
-	if (kind < 0) {
-		err_set(err, file, line, 0,
-			"expected tp, dp, ep or pp after 'over', not '%s'", group);
-		err_suggest(err, group, rank_group_names);
-		return -EINVAL;
-	}
-	call->over = (unsigned)kind;
-	return 0;
-}
-
 /* Reads a rank at 's' and returns what follows, or NULL. */
 static const char *
 read_rank(const char *s, uint32_t *ret_rank)
@@ -55,6 +39,59 @@ read_rank(const char *s, uint32_t *ret_rank)
 		return NULL;
 	*ret_rank = (uint32_t)strtoul(s, NULL, 10);
 	return s + n;
+}
+
+/* Reads "0-3", or "0-12/4" for each fourth of them. */
+static int
+read_range(const char *file, unsigned line, const char *range, struct work_call *call,
+	   struct err *err)
+{
+	const char *s = read_rank(range, &call->from);
+
+	call->step = 1;
+	if (s && *s == '-')
+		s = read_rank(s + 1, &call->to);
+	else
+		s = NULL;
+	if (s && *s == '/')
+		s = read_rank(s + 1, &call->step);
+	if (!s || *s)
+		return err_set(err, file, line, 0,
+			       "expected ranks such as 0-3, or 0-12/4 for each fourth, "
+			       "after 'over', not '%s'",
+			       range);
+	if (call->from >= call->to)
+		return err_set(err, file, line, 0,
+			       "'over %s': expected at least two ranks, the lower one "
+			       "first",
+			       range);
+	if (!call->step || (call->to - call->from) % call->step)
+		return err_set(err, file, line, 0,
+			       "'over %s': steps of %u do not lead from rank %u to "
+			       "rank %u",
+			       range, call->step, call->from, call->to);
+	call->over = WORK_OVER_RANGE;
+	return 0;
+}
+
+static int
+read_group(const char *file, unsigned line, const char *group, struct work_call *call,
+	   struct err *err)
+{
+	int kind = words_index(group, rank_group_names);
+
+	if (*group >= '0' && *group <= '9')
+		return read_range(file, line, group, call, err);
+	if (kind < 0) {
+		err_set(err, file, line, 0,
+			"expected tp, dp, ep or pp, or ranks such as 0-3, after "
+			"'over', not '%s'",
+			group);
+		err_suggest(err, group, rank_group_names);
+		return -EINVAL;
+	}
+	call->over = (unsigned)kind;
+	return 0;
 }
 
 static int
@@ -134,7 +171,8 @@ call_text_finish(const char *file, unsigned line, const bool seen[N_CALL_TEXTS],
 			err, file, line, 0,
 			"'send' goes over pp, to the next stage, or from rank to "
 			"rank as in 'send 50 MB 0->8'; not over %s",
-			rank_group_names[call->over]);
+			call->over < N_RANK_GROUPS ? rank_group_names[call->over]
+						   : "a range of ranks");
 	if (collective_op_fault(call->op, call->algorithm, 2))
 		return bad_algorithm(file, line, call, err);
 	if (computes && call->algorithm != COLLECTIVE_BY_RING)

@@ -2,7 +2,7 @@
 /*
  * call_text.h - the words of a segment's text that make a collective call:
  *
- *	OPERATION SIZE [over GROUP | RANK->RANK] [ALGORITHM]
+ *	OPERATION SIZE [over GROUP | over RANK-RANK[/STEP] | RANK->RANK] [ALGORITHM]
  *
  * For segment_text.c.
  */

@@ -67,7 +67,7 @@ check_call(struct scenario_reader *r, const struct work_call *call, uint64_t n_r
 				     rank_group_names[call->over]);
 	if (call->over == RANK_GROUP_EP && !has_ep)
 		return scenario_fail(r, "'over ep' needs 'ep = N' in the job");
-	if (call->over == WORK_OVER_PAIR &&
+	if ((call->over == WORK_OVER_PAIR || call->over == WORK_OVER_RANGE) &&
 	    (call->from >= n_ranks || call->to >= n_ranks))
 		return scenario_fail(
 			r, "there is no rank %u: job '%s' has ranks 0 to %llu",

@@ -13,7 +13,7 @@ bool
 work_call_is_same(const struct work_call *a, const struct work_call *b)
 {
 	return a->op == b->op && a->algorithm == b->algorithm && a->over == b->over &&
-	       a->from == b->from && a->to == b->to;
+	       a->from == b->from && a->to == b->to && a->step == b->step;
 }
 
 bool
@@ -30,6 +30,8 @@ work_call_n_ranks(const struct work_job *job, const struct work_call *call)
 {
 	if (call->over == WORK_OVER_HOSTS)
 		return job->n_hosts_wanted;
+	if (call->over == WORK_OVER_RANGE)
+		return (call->to - call->from) / call->step + 1;
 	return call->over == WORK_OVER_PAIR ? 2 : job->ranks.size[call->over];
 }
 
@@ -44,6 +46,12 @@ hosts_of_groups(const struct work_job *job, const struct work_call *call,
 	if (call->over == WORK_OVER_PAIR) {
 		of_ranks[0] = hosts[call->from / slots];
 		of_ranks[1] = hosts[call->to / slots];
+		return of_ranks;
+	}
+	if (call->over == WORK_OVER_RANGE) {
+		for (size_t k = 0; k < n_ranks; k++)
+			of_ranks[k] =
+				hosts[(call->from + (uint32_t)k * call->step) / slots];
 		return of_ranks;
 	}
 	for (size_t g = 0; g < n_groups; g++)

@@ -23,6 +23,7 @@ struct work_job;
 enum {
 	WORK_OVER_HOSTS = N_RANK_GROUPS, /* The job's hosts, ordered by leaf. */
 	WORK_OVER_PAIR,                  /* Rank 'from' to rank 'to'. */
+	WORK_OVER_RANGE,                 /* Ranks 'from' to 'to', each 'step'-th. */
 };
 
 /* Segments of all jobs after work_calls_expand(). */
@@ -33,6 +34,7 @@ struct work_call {
 	enum collective_algorithm algorithm;
 	unsigned over;
 	uint32_t from, to;
+	uint32_t step; /* Divides to - from; above 0 with WORK_OVER_RANGE only. */
 };
 
 bool work_call_is_same(const struct work_call *a, const struct work_call *b);
