@@ -340,7 +340,8 @@ install: all man ## install into DESTDIR
 	install -d $(DESTDIR)$(docdir)/examples/models $(DESTDIR)$(docdir)/examples/python
 	install -m 644 examples/python/*.py $(DESTDIR)$(docdir)/examples/python
 	install -m 644 examples/models/*.json $(DESTDIR)$(docdir)/examples/models
-	install -d $(DESTDIR)$(docdir)/examples/kubernetes
+	install -d $(DESTDIR)$(docdir)/examples/chakra $(DESTDIR)$(docdir)/examples/kubernetes
+	install -m 644 examples/chakra/* $(DESTDIR)$(docdir)/examples/chakra
 	install -m 644 examples/kubernetes/* $(DESTDIR)$(docdir)/examples/kubernetes
 
 clean: ## remove build/

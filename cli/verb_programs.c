@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verb_programs.c - verbs of 'antiphase' that other programs implement. */
+#include <stdbool.h>
+#include <string.h>
+
 #include "cli/run_program.h"
 #include "cli/verbs.h"
 
@@ -13,6 +16,17 @@ static int
 run_simulator_verb(int argc, char **argv)
 {
 	return run_program("antiphase-sim", "antiphase", argc, argv);
+}
+
+/* Execution traces become scenarios, which are the simulator's; the rest, telemetry. */
+static int
+run_import(int argc, char **argv)
+{
+	bool is_trace = argc > 1 &&
+			(!strcmp(argv[1], "chakra") || !strcmp(argv[1], "operations"));
+
+	return is_trace ? run_simulator_verb(argc, argv)
+			: run_collector_verb(argc, argv);
 }
 
 /* antiphase-sim has the verbs of 'antiphase sim' at its top. */
@@ -31,9 +45,10 @@ const struct cli_verb verb_doctor = {
 
 const struct cli_verb verb_import = {
 	.name = "import",
-	.summary = "convert captures, sFlow and switch telemetry to recordings",
-	.usage = "pcap|sflow|hft [options] FILE... -o OUT",
-	.run = run_collector_verb,
+	.summary = "convert captures and telemetry to recordings, execution traces to "
+		   "scenarios",
+	.usage = "pcap|sflow|hft|chakra|operations [options] FILE... -o OUT",
+	.run = run_import,
 };
 
 const struct cli_verb verb_sim = {

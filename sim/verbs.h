@@ -13,5 +13,6 @@ extern const struct cli_verb verb_sim_policies;
 extern const struct cli_verb verb_trace;
 extern const struct cli_verb verb_sim_sweep;
 extern const struct cli_verb verb_sim_ratios;
+extern const struct cli_verb verb_sim_import;
 
 #endif

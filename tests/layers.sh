@@ -32,6 +32,7 @@ scheduler/k8s: scheduler/k8s scheduler/core topology lib
 scheduler: scheduler topology lib
 pacer: pacer lib/wire/pace.h
 sim/trace: sim/trace lib/base
+sim/import: sim/import sim/trace sim/verbs.h scheduler/core topology lib/base
 sim/baselines: sim/baselines scheduler/core topology lib/base
 sim/cluster: sim/cluster sim/baselines policies engine scheduler/core topology lib/base
 sim/apps: sim/apps sim/cluster sim/trace policies lib/base

@@ -334,7 +334,8 @@ check_kind(const struct import *import)
 	meant = err_did_you_mean(import->kind, kinds);
 	return cli_usage_error(
 		&verb_import,
-		"'%s' cannot be imported: expected pcap, sflow or hft%s%s%s",
+		"'%s' cannot be imported: expected pcap, sflow or hft%s%s%s; or chakra "
+		"or operations right after 'import'",
 		import->kind, meant ? " (did you mean '" : "", meant ? meant : "",
 		meant ? "'?)" : "");
 }
@@ -448,7 +449,8 @@ import_main(int argc, char **argv)
 const struct cli_verb verb_import = {
 	.name = "import",
 	.summary = "captures, sFlow and switch telemetry as recordings",
-	.usage = "pcap|sflow|hft [options] FILE... -o OUT",
+	.usage = "pcap|sflow|hft [options] FILE... -o OUT\n"
+		 "       antiphase import chakra|operations [options] FILE...",
 	.examples =
 		"  antiphase import pcap port7.pcap --local 10.0.0.7 -o port7.tele\n"
 		"  antiphase import hft leaf01.json leaf02.json -o leaves.tele\n"
