@@ -9,8 +9,8 @@
  *
  * Columns are found by their names in the first line; rank, id and op are required.
  * 'op' is compute, barrier, send, recv or a collective of a scenario, 'bytes' the size
- * of its message.  'needs' has ids of the same rank with blanks between them.  antiphase-import(1)
- * describes it.
+ * of its message.  'needs' has ids of the same rank with blanks between them.
+ * antiphase-import(1) describes it.
  */
 #ifndef SIM_IMPORT_OP_CSV_H
 #define SIM_IMPORT_OP_CSV_H

@@ -12,8 +12,9 @@
  *	3  What takes no time passes its dependencies on.
  *	4  Vertices of different ranks and groups are one step if they start after the
  *	   same steps and do the same: the same collective of as many bytes over groups
- *	   of one shape, messages of as many bytes to ranks as far away, or computing whose times differ by at most a tenth.  A step
- *	   takes as long as its slowest rank.
+ *	   of one shape, messages of as many bytes to ranks as far away, or computing
+ *	   whose times differ by at most a tenth.  A step takes as long as its slowest
+ *	   rank.
  *
  * Last, dependencies that follow from others are dropped.
  *
