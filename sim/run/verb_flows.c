@@ -3,6 +3,7 @@
  * verb_flows.c - 'antiphase sim flows': runs a scenario of flows and prints the end of
  * each iteration.
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "engine/engine.h"
@@ -43,6 +44,35 @@ on_iteration(void *ctx, uint32_t job, uint64_t iteration, double start_ns,
 		engine_stop(rec->engine);
 }
 
+/* Writes a number, with at least 'width' digits, to the left of 'end'. */
+static char *
+put_number(char *end, uint64_t number, int width)
+{
+	do {
+		*--end = (char)('0' + number % 10);
+		number /= 10;
+	} while (--width > 0 || number);
+	return end;
+}
+
+/* As printf(), which would take a third of the time of a whole run. */
+static void
+print_end(uint32_t job, uint64_t iteration, double end_ns)
+{
+	uint64_t ns = (uint64_t)llrint(end_ns);
+	char line[64], *end = line + sizeof line, *at = end;
+
+	*--at = '\n';
+	at = put_number(at, ns % 1000000000, 9);
+	*--at = '.';
+	at = put_number(at, ns / 1000000000, 1);
+	*--at = ',';
+	at = put_number(at, iteration, 1);
+	*--at = ',';
+	at = put_number(at, job, 1);
+	fwrite(at, 1, (size_t)(end - at), stdout);
+}
+
 /* Runs 'scn' and prints the results, even after an interrupt. */
 static int
 simulate(const struct flow_scenario *scn, uint64_t max_iterations, uint64_t max_lines,
@@ -66,7 +96,7 @@ simulate(const struct flow_scenario *scn, uint64_t max_iterations, uint64_t max_
 
 	for (uint32_t j = 0; j < scn->n_jobs; j++) {
 		for (size_t i = 0; i < rec.ends_ns[j].n; i++)
-			printf("%u,%zu,%.9f\n", j, i, rec.ends_ns[j].items[i] / 1e9);
+			print_end(j, i, rec.ends_ns[j].items[i]);
 		vec_free(&rec.ends_ns[j]);
 	}
 	free(rec.ends_ns);
