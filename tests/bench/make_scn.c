@@ -2,7 +2,7 @@
 /*
  * make_scn.c - the flow scenarios (sim/run/flow_scenario.h) of the benchmark
  *
- *	make_scn n16-rand|n128-mix10|n128-rand|n1024-mix10|n1024-rand|n48-shared
+ *	make_scn n16-rand|n128-mix10|n128-rand|n1024-mix10|n1024-rand|n4096-rand|n48-shared
  *
  * A leaf-spine fabric, 2:1 oversubscribed, with host links of 50 Gb/s, hosts numbered
  * leaf by leaf: 32 hosts per leaf and 8 spines of 100 Gb/s (n16: 4 hosts, 2 spines of
@@ -37,6 +37,7 @@ static const struct shape SHAPES[] = {
 	{ "n128-rand", 128, 32, 8, 8, 12500000000, false, 0 },
 	{ "n1024-mix10", 1024, 32, 8, 8, 12500000000, true, 0 },
 	{ "n1024-rand", 1024, 32, 8, 8, 12500000000, false, 0 },
+	{ "n4096-rand", 4096, 32, 8, 8, 12500000000, false, 0 },
 	{ "n48-shared", 48, 8, 2, 16, 6250000000, false, 58 },
 };
 
@@ -145,6 +146,6 @@ main(int argc, char **argv)
 		return fflush(stdout) == 0 ? 0 : 1;
 	}
 	fprintf(stderr, "usage: make_scn n16-rand|n128-mix10|n128-rand|n1024-mix10|"
-			"n1024-rand|n48-shared\n");
+			"n1024-rand|n4096-rand|n48-shared\n");
 	return 2;
 }

@@ -14,6 +14,7 @@ bench-run: $(BENCHES)
 
 bench-simulator: $(BENCH_TOOLS) $(if $(BEFORE),,$(B)/tests/bench/simgrid_flows) $(B)/antiphase-sim
 	$(Q)B=$(B) sh tests/bench/simulator.sh
+	$(if $(BEFORE),,$(Q)B=$(B) python3 tests/bench/simulator_whole.py)
 
 bench-replay: $(B)/antiphase-sim
 	$(Q)B=$(B) python3 tests/bench/replay.py
