@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# run.sh [--accept] - runs tests/golden/NAME/cmd in that folder with the built programs
-# on the path.  stdout must equal 'expect', stderr 'expect.err' if present, the exit
-# status 'status' (default 0).  --accept rewrites these files instead; review the diff
-# as code.
+# run.sh [--accept] [NAME...] - runs tests/golden/NAME/cmd, of all or these NAMEs, in that
+# folder with the built programs on the path.  stdout must equal 'expect', stderr
+# 'expect.err' if present, the exit status 'status' (default 0).  --accept rewrites these
+# files instead; review the diff as code.
 set -u
 B=${B:?the build directory}
 root=$PWD
@@ -17,15 +17,24 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 export GOLDEN_TMP="$tmp/scratch"
 
-for cmd in tests/golden/*/cmd; do
-	[ -f "$cmd" ] || continue
-	dir=$(dirname "$cmd")
-	name=$(basename "$dir")
+accepts=
+if [ "${1-}" = --accept ]; then
+	accepts=yes
+	shift
+fi
+[ $# -gt 0 ] || set -- tests/golden/*/
+for name; do
+	name=$(basename "$name")
+	dir=tests/golden/$name
+	if [ ! -f "$dir/cmd" ]; then
+		echo "FAIL golden: there is no $dir/cmd"
+		continue
+	fi
 	rm -rf "$GOLDEN_TMP"
 	mkdir "$GOLDEN_TMP"
 	(cd "$dir" && timeout --foreground -k 10 "${TEST_LIMIT_S:-900}" sh ./cmd) >"$tmp/out" 2>"$tmp/err" </dev/null
 	status=$?
-	if [ "${1-}" = --accept ]; then
+	if [ "$accepts" ]; then
 		cp "$tmp/out" "$dir/expect"
 		[ ! -f "$dir/expect.err" ] || cp "$tmp/err" "$dir/expect.err"
 		rm -f "$dir/status"
