@@ -43,7 +43,7 @@ link() {
 
 build() {
 	local name a iface b peer marks
-	"${CLANG:-clang}" -g -O2 -mcpu=v3 -target bpf -I/usr/include/x86_64-linux-gnu \
+	"${CLANG:-clang-14}" -g -O2 -mcpu=v3 -target bpf -I/usr/include/x86_64-linux-gnu \
 		-DBYTES_PER_S="$RATE_BYTES_PER_S" -DMARK_BYTES="$MARK_BYTES" \
 		-DBURST_BYTES=$BURST_BYTES -c "$LAB_ROOT/tests/net/mark_queue.bpf.c" \
 		-o "$LAB_DIR/mark.o" || return
