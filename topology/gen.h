@@ -12,9 +12,9 @@
  *
  *	capacity of a switch's downward ports / capacity of its uplinks
  *
- * of each switch.  Numbers that contradict each other are refused with a message that says
- * what they amount to.  All functions return 0 with a new snapshot, or -EINVAL or -E2BIG with
- * 'err' filled.
+ * of each switch.  Numbers that contradict each other are refused with a message that
+ * says what they amount to.  All functions return 0 with a new snapshot, or -EINVAL or
+ * -E2BIG with 'err' filled.
  */
 #ifndef TOPOLOGY_GEN_H
 #define TOPOLOGY_GEN_H

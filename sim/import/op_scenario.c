@@ -306,8 +306,9 @@ check(const struct writer *w, const struct op_scenario_options *options,
 
 		if (step->ns > OP_MAX_DURATION || step->bytes > WORK_MAX_BYTES)
 			return op_table_fail(w->table, step->op, err,
-					     "with what it is merged with it is above "
-					     "an hour or 1000 TB");
+					     "merged with what follows it, it is above "
+					     "an hour or 1000 TB; import one iteration "
+					     "of the trace");
 		if (step->bytes > 0 && step->bytes < 1)
 			return op_table_fail(w->table, step->op, err,
 					     "expected a size of at least 1 B");
